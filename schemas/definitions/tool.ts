@@ -1,0 +1,32 @@
+import type { JsonObject } from '../json.ts';
+
+export type ToolRisk = 'low' | 'medium' | 'high' | 'critical';
+export type ToolSideEffects = 'none' | 'read' | 'write' | 'destructive';
+
+/** Who carries a call out: code of this program, a tool of an MCP server, or code that the call brings along. */
+export type ToolRunnerReference =
+  | Readonly<{ kind: 'builtin'; name: string }>
+  | Readonly<{ kind: 'mcp'; server: string; tool: string }>
+  | Readonly<{ kind: 'sandbox'; language: 'javascript' }>;
+
+/** A tool as the registry knows it. `inputSchema` and `outputSchema` are JSON Schema objects. */
+export type ToolDefinition = Readonly<{
+  name: string;
+  version: string;
+  description: string;
+  inputSchema: JsonObject;
+  outputSchema?: JsonObject;
+  category: string;
+  risk: ToolRisk;
+  sideEffects: ToolSideEffects;
+  /** The same call twice has the effect of one: it may be run again when nobody saw how it ended. */
+  idempotent: boolean;
+  runner: ToolRunnerReference;
+  /** Roles of agents that may call it. */
+  roles: readonly string[];
+  timeoutMs: number;
+  /** Of the arguments as JSON text in UTF-8. */
+  argumentBytesMax: number;
+  /** Of the result as JSON text in UTF-8. */
+  resultBytesMax: number;
+}>;

@@ -1,0 +1,86 @@
+import { type Draft, event, text } from '../../../schemas/event.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import { LongreinError, toError } from '../errors.ts';
+import type { ServiceEntry } from './service-fold.ts';
+import {
+  addressOf,
+  type AnyLogic,
+  type DecideInput,
+  type Delivery,
+  type LostReason,
+} from './service-logic.ts';
+import { problemOfDraft } from './validate.ts';
+
+/** All from outside the log that one decision uses. The turn records it; `verify` decides again from it. */
+export type FactsInput = Readonly<{
+  nowMs: number;
+  /** Addresses of events whose deliveries were acknowledged. */
+  delivered: readonly string[];
+  lost: Readonly<Record<string, LostReason>>;
+  service: JsonObject;
+  attachments: Readonly<Record<string, JsonValue>>;
+}>;
+
+export const noFacts = (nowMs: number): FactsInput => ({
+  nowMs,
+  delivered: [],
+  lost: {},
+  service: {},
+  attachments: {},
+});
+
+const destinationOf = (delivery: Delivery): string =>
+  delivery.to === 'log' ? `${delivery.topic}/${delivery.session}` : delivery.topic;
+
+function acknowledgements(logic: AnyLogic, entry: ServiceEntry, delivered: readonly string[]): Draft[] {
+  return delivered.flatMap((address) => {
+    const sent = entry.outbox[address];
+    if (sent === undefined || logic.deliveries === undefined) return [];
+    const destinations = logic.deliveries(sent, entry.core.meta).map(destinationOf);
+    return [event('delivery.acknowledged', { record: sent.record, index: sent.index, destinations })];
+  });
+}
+
+function inputOf(entry: ServiceEntry, facts: FactsInput): DecideInput {
+  return {
+    session: entry.core.meta,
+    nowMs: facts.nowMs,
+    facts: facts.service,
+    attachments: facts.attachments,
+    causes: entry.causes.map((cause) => cause.event),
+    openCalls: entry.core.calls,
+    lost: facts.lost,
+  };
+}
+
+function failed(service: string, thrown: unknown): Draft[] {
+  const error = toError(thrown);
+  const code = error instanceof LongreinError ? error.code : 'DECISION_THREW';
+  return [event('decision.failed', { service, code }, { message: text(error.message) })];
+}
+
+function ofLogic(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): readonly Draft[] {
+  if (entry.core.failed.includes(logic.name)) return [];
+  try {
+    const drafts = logic.decide(entry.state, inputOf(entry, facts));
+    for (const draft of drafts) {
+      const problem = problemOfDraft(draft);
+      if (problem !== undefined) throw new LongreinError('EVENT_INVALID', problem);
+    }
+    return drafts;
+  } catch (thrown) {
+    return failed(logic.name, thrown);
+  }
+}
+
+/**
+ * What a service decides now: a pure function of its entry and the facts. A decision that throws is a fact of its
+ * own (`decision.failed`, DESIGN 3.14); the service then decides no more in this session.
+ */
+export function decideEntry(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): readonly Draft[] {
+  if (entry.core.status !== 'open') return [];
+  return [...acknowledgements(logic, entry, facts.delivered), ...ofLogic(logic, entry, facts)];
+}
+
+export const causeAddresses = (entry: ServiceEntry): readonly string[] =>
+  entry.causes.map((cause) => addressOf(cause.event));

@@ -1,0 +1,214 @@
+import type { Content, EventAddress } from '../../../schemas/event.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { LongreinError } from '../errors.ts';
+import type { EventRecord } from './seal.ts';
+
+/**
+ * Records of a session log (DESIGN 2 and 3). A record is an input, a turn, a checkpoint or an epoch. Its headers
+ * carry all that acceptance needs, so that a body that cannot be read never splits readers.
+ */
+
+export type RecordKind = 'turn' | 'input' | 'checkpoint' | 'epoch';
+
+/** Facts as they stand in a turn. `nowMs`, `delivered` and `lost` belong to the chassis, `service` to the service. */
+export type RecordedFacts = Readonly<{
+  data: Readonly<{
+    nowMs: number;
+    delivered?: readonly string[];
+    lost?: Readonly<Record<string, 'runner-gone' | 'deadline'>>;
+    service?: JsonObject;
+  }>;
+  content?: Readonly<Record<string, Content>>;
+}>;
+
+type Identity = Readonly<{
+  tenant: string;
+  principal: string;
+  labels: Readonly<Record<string, string>>;
+}>;
+
+type Owned = Readonly<{ service: string; epoch: number; incarnation: string }>;
+
+export type TurnBody = Owned &
+  Identity &
+  Readonly<{
+    kind: 'turn';
+    session: string;
+    /** Id of the newest effective record that the decision had read, and its offset in this partition. */
+    base: string;
+    baseOffset: number;
+    /** The checkpoint that the state started from. */
+    root?: string;
+    foreseen: readonly string[];
+    causes: readonly EventAddress[];
+    facts: RecordedFacts;
+    behaviour: number;
+    release: string;
+    atMs: number;
+    events: readonly EventRecord[];
+  }>;
+
+export type InputBody = Identity &
+  Readonly<{
+    kind: 'input';
+    session: string;
+    /** Who wrote it: a service, or `outside`. */
+    source: string;
+    incarnation?: string;
+    atMs: number;
+    event: EventRecord;
+  }>;
+
+export type CheckpointBody = Owned &
+  Readonly<{
+    kind: 'checkpoint';
+    session: string;
+    cursor: Readonly<{ record: string; offset: number }>;
+    fold: number;
+    machines: Readonly<Record<string, string>>;
+    stateHash: string;
+    state: Content;
+    atMs: number;
+    release: string;
+  }>;
+
+export type EpochBody = Readonly<{
+  kind: 'epoch';
+  services: readonly string[];
+  number: number;
+  incarnation: string;
+  host: string;
+  release: string;
+  atMs: number;
+}>;
+
+export type RecordBody = TurnBody | InputBody | CheckpointBody | EpochBody;
+
+/** What the headers say. Fields that a kind does not have are empty or -1. */
+export type RecordHeader = Readonly<{
+  kind: RecordKind;
+  id: string;
+  session: string;
+  service: string;
+  services: readonly string[];
+  epoch: number;
+  incarnation: string;
+  sequence: number;
+  base: string;
+  baseOffset: number;
+  foreseen: readonly string[];
+  batch: string;
+  batchIndex: number;
+  cursorOffset: number;
+  types: readonly string[];
+  behaviour: number;
+  atMs: number;
+  traceparent: string;
+}>;
+
+/** A record at its place in the log, read and decoded. */
+export type PlacedRecord = Readonly<{ offset: number; header: RecordHeader; body: RecordBody }>;
+
+export type BatchPlace = Readonly<{ batch: string; batchIndex: number }>;
+
+const list = (items: readonly string[]): string => items.join(',');
+const unlist = (text: string | undefined): readonly string[] =>
+  text === undefined || text === '' ? [] : text.split(',');
+
+function turnHeaders(body: TurnBody): Record<string, string> {
+  return {
+    lr_service: body.service,
+    lr_epoch: String(body.epoch),
+    lr_incarnation: body.incarnation,
+    lr_base: body.base,
+    lr_base_offset: String(body.baseOffset),
+    lr_foreseen: list(body.foreseen),
+    lr_types: list(body.events.map((event) => event.type)),
+    lr_behaviour: String(body.behaviour),
+  };
+}
+
+function kindHeaders(body: RecordBody): Record<string, string> {
+  switch (body.kind) {
+    case 'turn':
+      return turnHeaders(body);
+    case 'input':
+      return { lr_service: body.source, lr_types: body.event.type };
+    case 'checkpoint':
+      return {
+        lr_service: body.service,
+        lr_epoch: String(body.epoch),
+        lr_incarnation: body.incarnation,
+        lr_cursor: String(body.cursor.offset),
+      };
+    case 'epoch':
+      return {
+        lr_services: list(body.services),
+        lr_epoch: String(body.number),
+        lr_incarnation: body.incarnation,
+      };
+  }
+}
+
+const sourceOf = (body: RecordBody): string => {
+  if (body.kind === 'epoch') return `/hosts/${body.host}`;
+  return `/services/${body.kind === 'input' ? body.source : body.service}`;
+};
+
+/** The headers of a record, without its sequence number: that is given when the record is first sent. */
+export function headersOf(
+  id: string,
+  body: RecordBody,
+  place: BatchPlace & { traceparent: string },
+): Record<string, string> {
+  return {
+    ce_specversion: '1.0',
+    ce_id: id,
+    ce_type: `longrein.${body.kind}.v1`,
+    ce_source: sourceOf(body),
+    ce_subject: body.kind === 'epoch' ? '' : body.session,
+    ce_time: new Date(body.atMs).toISOString(),
+    'content-type': 'application/json',
+    lr_kind: body.kind,
+    lr_batch: place.batch,
+    lr_batch_index: String(place.batchIndex),
+    ...kindHeaders(body),
+    ...(place.traceparent === '' ? {} : { traceparent: place.traceparent }),
+  };
+}
+
+const kinds: readonly string[] = ['turn', 'input', 'checkpoint', 'epoch'];
+
+function numberIn(headers: Readonly<Record<string, string>>, name: string): number {
+  const text = headers[name];
+  if (text === undefined) return -1;
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new LongreinError('RECORD_HEADER_INVALID', `header ${name} is not a whole number: ${text}`);
+}
+
+/** The header of a record, or undefined for a record of another program. Throws on a malformed header of ours. */
+export function parseHeader(headers: Readonly<Record<string, string>>): RecordHeader | undefined {
+  const kind = headers['lr_kind'];
+  if (kind === undefined || !kinds.includes(kind)) return undefined;
+  return {
+    kind: kind as RecordKind,
+    id: headers['ce_id'] ?? '',
+    session: headers['ce_subject'] ?? '',
+    service: headers['lr_service'] ?? '',
+    services: unlist(headers['lr_services']),
+    epoch: numberIn(headers, 'lr_epoch'),
+    incarnation: headers['lr_incarnation'] ?? '',
+    sequence: numberIn(headers, 'lr_sequence'),
+    base: headers['lr_base'] ?? '',
+    baseOffset: numberIn(headers, 'lr_base_offset'),
+    foreseen: unlist(headers['lr_foreseen']),
+    batch: headers['lr_batch'] ?? '',
+    batchIndex: numberIn(headers, 'lr_batch_index'),
+    cursorOffset: numberIn(headers, 'lr_cursor'),
+    types: unlist(headers['lr_types']),
+    behaviour: numberIn(headers, 'lr_behaviour'),
+    atMs: Date.parse(headers['ce_time'] ?? ''),
+    traceparent: headers['traceparent'] ?? '',
+  };
+}

@@ -1,0 +1,92 @@
+import type { SeenEvent } from '../../../schemas/event.ts';
+import type { JsonValue } from '../../../schemas/json.ts';
+import type { PlacedRecord, TurnBody } from './record.ts';
+import type { AnyLogic } from './service-logic.ts';
+import { addressOf } from './service-logic.ts';
+import { type CoreStep, foldCore, type SessionCore, unknownSession } from './session-core.ts';
+
+/** An event that waits for an answer, with the offset of its record. */
+export type Cause = Readonly<{ event: SeenEvent; offset: number }>;
+
+/**
+ * One service's view of one session: what all readers know (`core`), the service's own state, its deliveries that
+ * are not acknowledged, and the causes it has not answered. Host, event store and replay fold with the same function.
+ */
+export type ServiceEntry = Readonly<{
+  core: SessionCore;
+  state: unknown;
+  /** Own events whose deliveries are open, by address. */
+  outbox: Readonly<Record<string, SeenEvent>>;
+  causes: readonly Cause[];
+  /** Id of the checkpoint that this entry started from. */
+  root?: string;
+}>;
+
+export function newEntry(logic: AnyLogic, session: string): ServiceEntry {
+  return { core: unknownSession(session), state: logic.initial(), outbox: {}, causes: [] };
+}
+
+function hasDeliveries(logic: AnyLogic, event: SeenEvent, core: SessionCore): boolean {
+  if (logic.deliveries === undefined || event.service !== logic.name) return false;
+  return logic.deliveries(event, core.meta).length > 0;
+}
+
+function foldOutbox(
+  logic: AnyLogic,
+  outbox: ServiceEntry['outbox'],
+  at: { event: SeenEvent; core: SessionCore },
+): ServiceEntry['outbox'] {
+  const { event, core } = at;
+  if (event.service !== logic.name) return outbox;
+  if (event.type === 'delivery.acknowledged') {
+    const { [addressOf(event.data)]: _done, ...rest } = outbox;
+    return rest;
+  }
+  return hasDeliveries(logic, event, core) ? { ...outbox, [addressOf(event)]: event } : outbox;
+}
+
+/** DESIGN 3.7: a turn of this service answers all causes up to its base, listed or not, and all it foresaw. */
+function answered(causes: readonly Cause[], body: TurnBody): readonly Cause[] {
+  const listed = new Set(body.causes.map(addressOf));
+  return causes.filter(
+    ({ event, offset }) =>
+      offset > body.baseOffset &&
+      !listed.has(addressOf(event)) &&
+      !body.foreseen.includes(event.record),
+  );
+}
+
+/** Folds one accepted record. `step` may be given by who folded the core already (all services of a host share it). */
+export function foldEntry(
+  logic: AnyLogic,
+  entry: ServiceEntry,
+  at: Readonly<{ record: PlacedRecord; step?: CoreStep }>,
+): ServiceEntry {
+  const { record } = at;
+  const step = at.step ?? foldCore(entry.core, record);
+  if (step.events.length === 0) return step.core === entry.core ? entry : { ...entry, core: step.core };
+  let { state, outbox } = entry;
+  const causes = [...entry.causes];
+  for (const event of step.events) {
+    state = logic.evolve(state, event);
+    outbox = foldOutbox(logic, outbox, { event, core: step.core });
+    if (event.service !== logic.name && logic.answers(event)) causes.push({ event, offset: record.offset });
+  }
+  const own = record.body.kind === 'turn' && record.body.service === logic.name;
+  const open = own ? answered(causes, record.body as TurnBody) : causes;
+  return { ...entry, core: step.core, state, outbox, causes: open };
+}
+
+/** What a checkpoint holds. */
+export type SavedEntry = Readonly<{ core: SessionCore; state: unknown; outbox: ServiceEntry['outbox'] }>;
+
+/**
+ * An entry as a checkpoint's content. Only an entry without open causes may be saved: all up to the cursor is answered.
+ */
+export const saveEntry = (entry: ServiceEntry): JsonValue =>
+  ({ core: entry.core, state: entry.state, outbox: entry.outbox }) as unknown as JsonValue;
+
+export function restoreEntry(saved: JsonValue, root: string): ServiceEntry {
+  const { core, state, outbox } = saved as unknown as SavedEntry;
+  return { core, state, outbox, causes: [], root };
+}

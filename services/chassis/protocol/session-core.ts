@@ -1,0 +1,229 @@
+import type { EventAddress, EventType, SeenEvent } from '../../../schemas/event.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
+import type { EventRecord } from './seal.ts';
+import { addressOf, type OpenCall, type SessionMeta } from './service-logic.ts';
+
+/**
+ * What every reader knows of a session, whatever service it is (DESIGN 3, the second step of the rule).
+ *
+ * C1 An input is effective the first time its id appears in its open session.
+ * C2 A turn is effective if its session is open and every turn that it foresaw is effective.
+ * C3 An outcome counts once, and only for a claim that is open (or was declared unknown); else it is late.
+ * C4 A timer fires once per setting, never before it is due, never when the setting was superseded.
+ * C5 After `session.closed` nothing is effective.
+ */
+
+export type TimerSetting = EventAddress & Readonly<{ dueAtMs: number; service: string }>;
+
+type CallState = OpenCall & Readonly<{ claims: readonly string[] }>;
+
+export type SessionCore = Readonly<{
+  status: 'unknown' | 'cancelled-early' | 'open' | 'closed';
+  meta: SessionMeta;
+  /** The newest effective record. */
+  last: Readonly<{ record: string; offset: number; atMs: number }>;
+  /** Ids of the newest effective turns, for C2. */
+  recent: readonly string[];
+  /** Ids of inputs that nothing else makes unique. */
+  inputs: Readonly<Record<string, 1>>;
+  timers: Readonly<Record<string, TimerSetting>>;
+  calls: Readonly<Record<string, CallState>>;
+  /** Services whose decision failed in this session: they decide no more in it. */
+  failed: readonly string[];
+  /** A cancel that came before the opening. */
+  earlyCancel?: SeenEvent;
+}>;
+
+export type Ignored =
+  | 'not-accepted'
+  | 'unknown-session'
+  | 'closed'
+  | 'duplicate'
+  | 'late'
+  | 'superseded'
+  | 'foreseen-void';
+
+/** `events` are what the record really brings; none, with a reason, where it is ignored. */
+export type CoreStep = Readonly<{
+  core: SessionCore;
+  events: readonly SeenEvent[];
+  ignored?: Ignored;
+}>;
+
+const openings: ReadonlySet<string> = new Set(['session.opened', 'goal.received', 'key.requested']);
+const cancels: ReadonlySet<string> = new Set(['session.cancel-requested', 'goal.cancel-received']);
+const outcomes: ReadonlySet<string> = new Set([
+  'tool.completed',
+  'tool.failed',
+  'model.completed',
+  'model.failed',
+]);
+const claims: ReadonlySet<string> = new Set(['tool.claimed', 'model.claimed']);
+const recentMax = 64;
+
+export function unknownSession(session: string): SessionCore {
+  return {
+    status: 'unknown',
+    meta: { session, tenant: '', principal: '', labels: {} },
+    last: { record: '', offset: -1, atMs: 0 },
+    recent: [],
+    inputs: {},
+    timers: {},
+    calls: {},
+    failed: [],
+  };
+}
+
+type Source = Readonly<{ service: string; incarnation: string; atMs: number }>;
+
+function seen(event: EventRecord, at: EventAddress, source: Source): SeenEvent {
+  const { type, version, data } = event;
+  const content = event.content ?? {};
+  return { type: type as EventType, version, data, content, ...at, ...source } as unknown as SeenEvent;
+}
+
+const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<string, T> => {
+  const { [key]: _gone, ...rest } = members;
+  return rest;
+};
+
+const text = (data: JsonObject, name: string): string => String(data[name] ?? '');
+
+function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCore {
+  const last = {
+    record: record.header.id,
+    offset: record.offset,
+    atMs: Math.max(core.last.atMs, atMs),
+  };
+  return { ...core, last };
+}
+
+const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
+
+function openSession(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
+  const body = record.body as InputBody;
+  const { tenant, principal, labels } = body;
+  const early = core.earlyCancel;
+  const { earlyCancel: _early, ...rest } = core;
+  const opened: SessionCore = {
+    ...rest,
+    status: 'open',
+    meta: { session: body.session, tenant, principal, labels },
+    inputs: { ...core.inputs, [record.header.id]: 1 },
+  };
+  const events = early === undefined ? [event] : [event, early];
+  return { core: moved(opened, record, body.atMs), events };
+}
+
+function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
+  if (openings.has(event.type)) return openSession(core, record, event);
+  if (core.status === 'cancelled-early') return ignore(core, 'duplicate');
+  if (!cancels.has(event.type)) return ignore(core, 'unknown-session');
+  const inputs = { [record.header.id]: 1 as const };
+  const early: SessionCore = { ...core, status: 'cancelled-early', inputs, earlyCancel: event };
+  return { ...ignore(moved(early, record, event.atMs), 'unknown-session') };
+}
+
+function settleCall(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
+  const data = event.data as unknown as JsonObject;
+  const call = core.calls[text(data, 'call')];
+  if (call === undefined || !call.claims.includes(text(data, 'claim'))) return ignore(core, 'late');
+  const settled = { ...core, calls: without(core.calls, text(data, 'call')) };
+  return { core: moved(settled, record, event.atMs), events: [event] };
+}
+
+function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
+  const data = event.data as unknown as JsonObject;
+  const timer = text(data, 'timer');
+  const setting = core.timers[timer];
+  const same = setting?.record === data['record'] && setting?.index === data['index'];
+  if (setting === undefined || !same || event.atMs < setting.dueAtMs) return ignore(core, 'superseded');
+  const fired = { ...core, timers: without(core.timers, timer) };
+  return { core: moved(fired, record, event.atMs), events: [event] };
+}
+
+function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): CoreStep {
+  const { id } = record.header;
+  const source = { service: 'input', incarnation: body.incarnation ?? '', atMs: body.atMs };
+  const event = seen(body.event, { record: id, index: 0 }, source);
+  if (core.status === 'closed') return ignore(core, outcomes.has(event.type) ? 'late' : 'closed');
+  if (core.status !== 'open') return beforeOpening(core, record, event);
+  if (outcomes.has(event.type)) return settleCall(core, record, event);
+  if (event.type === 'timer.fired') return fireTimer(core, record, event);
+  if (core.inputs[id] === 1) return ignore(core, 'duplicate');
+  const next = { ...core, inputs: { ...core.inputs, [id]: 1 as const } };
+  return { core: moved(next, record, body.atMs), events: [event] };
+}
+
+function claimCall(core: SessionCore, event: SeenEvent): SessionCore {
+  const data = event.data as unknown as JsonObject;
+  const call = text(data, 'call');
+  const claim = addressOf(event);
+  const state: CallState = {
+    status: 'claimed',
+    service: event.service,
+    claim,
+    claims: [...(core.calls[call]?.claims ?? []), claim],
+    incarnation: event.incarnation,
+    attempt: Number(data['attempt']),
+    deadlineAtMs: Number(data['deadlineAtMs']),
+  };
+  return { ...core, calls: { ...core.calls, [call]: state } };
+}
+
+function markUnknown(core: SessionCore, call: string): SessionCore {
+  const state = core.calls[call];
+  if (state === undefined) return core;
+  return { ...core, calls: { ...core.calls, [call]: { ...state, status: 'unknown' } } };
+}
+
+/** What one event of a turn means to every reader. */
+function foldTurnEvent(core: SessionCore, event: SeenEvent): SessionCore {
+  if (claims.has(event.type)) return claimCall(core, event);
+  switch (event.type) {
+    case 'tool.unknown':
+      return markUnknown(core, event.data.call);
+    case 'model.denied':
+      return { ...core, calls: without(core.calls, event.data.call) };
+    case 'timer.set': {
+      const { record, index, service } = event;
+      const setting = { record, index, service, dueAtMs: event.data.dueAtMs };
+      return { ...core, timers: { ...core.timers, [event.data.timer]: setting } };
+    }
+    case 'timer.cancelled':
+      return { ...core, timers: without(core.timers, event.data.timer) };
+    case 'decision.failed':
+      return { ...core, failed: [...core.failed, event.data.service] };
+    case 'session.closed':
+      return { ...core, status: 'closed' };
+    default:
+      return core;
+  }
+}
+
+function foldTurn(core: SessionCore, record: PlacedRecord, body: TurnBody): CoreStep {
+  if (core.status === 'closed') return ignore(core, 'closed');
+  if (core.status !== 'open') return ignore(core, 'unknown-session');
+  if (body.foreseen.some((id) => !core.recent.includes(id))) return ignore(core, 'foreseen-void');
+  const { id } = record.header;
+  const recent = [...core.recent.slice(-(recentMax - 1)), id];
+  let next: SessionCore = { ...moved(core, record, body.atMs), recent };
+  const source = { service: body.service, incarnation: body.incarnation, atMs: body.atMs };
+  const events: SeenEvent[] = [];
+  for (const [index, one] of body.events.entries()) {
+    const event = seen(one, { record: id, index }, source);
+    next = foldTurnEvent(next, event);
+    events.push(event);
+    if (next.status === 'closed') break;
+  }
+  return { core: next, events };
+}
+
+/** Takes an accepted turn or input into what is known of its session. */
+export function foldCore(core: SessionCore, record: PlacedRecord): CoreStep {
+  const { body } = record;
+  if (body.kind === 'input') return foldInput(core, record, body);
+  if (body.kind === 'turn') return foldTurn(core, record, body);
+  return { core, events: [] };
+}

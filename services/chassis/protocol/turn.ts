@@ -1,0 +1,78 @@
+import type { Draft } from '../../../schemas/event.ts';
+import type { FactsInput } from './decision.ts';
+import type { RecordedFacts, TurnBody } from './record.ts';
+import { recordHash, saltOf, sealContents, sealEvent } from './seal.ts';
+import type { ServiceEntry } from './service-fold.ts';
+import type { AnyLogic } from './service-logic.ts';
+
+/** Who writes a turn. */
+export type Author = Readonly<{ epoch: number; incarnation: string; release: string }>;
+
+export type SealedTurn = Readonly<{ id: string; body: TurnBody }>;
+
+export function recordFacts(session: string, facts: FactsInput): RecordedFacts {
+  const data = {
+    nowMs: facts.nowMs,
+    ...(facts.delivered.length === 0 ? {} : { delivered: facts.delivered }),
+    ...(Object.keys(facts.lost).length === 0 ? {} : { lost: facts.lost }),
+    ...(Object.keys(facts.service).length === 0 ? {} : { service: facts.service }),
+  };
+  if (Object.keys(facts.attachments).length === 0) return { data };
+  const drafts = Object.fromEntries(
+    Object.entries(facts.attachments).map(([name, body]) => [
+      name,
+      { mediaType: 'application/json', body },
+    ]),
+  );
+  return { data, content: sealContents(saltOf(session), drafts) };
+}
+
+/** The facts of a recorded turn, as the decision saw them. Content bodies must have been read. */
+export function factsOf(body: TurnBody): FactsInput {
+  const { data, content } = body.facts;
+  const attachments = Object.fromEntries(
+    Object.entries(content ?? {}).map(([name, one]) => [name, one.body ?? null]),
+  );
+  return {
+    nowMs: data.nowMs,
+    delivered: data.delivered ?? [],
+    lost: data.lost ?? {},
+    service: data.service ?? {},
+    attachments,
+  };
+}
+
+/**
+ * Makes the record of a decision. Its id is a hash over everything in it but the sequence number and the batch, which
+ * say how it was sent (DESIGN 2, 3.4).
+ */
+export function buildTurn(
+  logic: AnyLogic,
+  entry: ServiceEntry,
+  made: Readonly<{ drafts: readonly Draft[]; facts: FactsInput; author: Author; foreseen: readonly string[] }>,
+): SealedTurn {
+  const { core } = entry;
+  const { session, tenant, principal, labels } = core.meta;
+  const salt = saltOf(session);
+  const body: TurnBody = {
+    kind: 'turn',
+    session,
+    service: logic.name,
+    epoch: made.author.epoch,
+    incarnation: made.author.incarnation,
+    base: core.last.record,
+    baseOffset: core.last.offset,
+    ...(entry.root === undefined ? {} : { root: entry.root }),
+    foreseen: made.foreseen,
+    causes: entry.causes.map(({ event }) => ({ record: event.record, index: event.index })),
+    facts: recordFacts(session, made.facts),
+    behaviour: logic.behaviour,
+    release: made.author.release,
+    atMs: made.facts.nowMs,
+    tenant,
+    principal,
+    labels,
+    events: made.drafts.map((draft) => sealEvent(salt, draft)),
+  };
+  return { id: `trn_${recordHash(body).slice(0, 32)}`, body };
+}
