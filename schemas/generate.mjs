@@ -70,8 +70,9 @@ export function withEvents(name, events) {
 export function generateSchemas(events) {
   const list = (name, items) => `export const ${name}: readonly JsonObject[] = ${JSON.stringify(items, null, 1)};`;
   const records = ['turn', 'input', 'checkpoint', 'epoch'].map((name) => read(`records/${name}.v1.json`));
+  const open = ['goal', 'goal-cancel', 'result', 'dead-letter'].map((name) => read(`public/${name}.v1.json`));
   const content = `export const contentSchema: JsonObject = ${JSON.stringify(read('content.v1.json'), null, 1)};`;
-  const parts = [list('eventSchemas', events), list('recordSchemas', records), content];
+  const parts = [list('eventSchemas', events), list('recordSchemas', records), list('publicSchemas', open), content];
   return `${banner.replace('JsonValue', 'JsonObject')}\n${parts.join('\n\n')}\n`;
 }
 

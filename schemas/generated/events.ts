@@ -145,8 +145,28 @@ export interface GoalAdmittedV1 {
 type: "goal.admitted"
 version: 1
 data: {
-session: string
+goalId: string
+source: string
+key?: string
+priority: ("high" | "normal" | "bulk")
+timeoutMs?: number
+budgetNanoUsd?: number
+valueNanoUsd?: number
+/**
+ * @maxItems 64
+ */
+agentPools?: string[]
+riskMax?: ("low" | "medium" | "high" | "critical")
+plan?: string
 lane: string
+goalLog: string
+openedAtMs: number
+session: string
+}
+content: {
+goal: ContentV1
+inputs?: ContentV1
+context?: ContentV1
 }
 }
 /**
@@ -185,6 +205,9 @@ type: "goal.cancelled"
 version: 1
 data: {
 requestedBy: string
+goalId: string
+session: string
+receivedAtMs: number
 }
 content?: {
 reason?: ContentV1
@@ -263,9 +286,19 @@ data: {
 code: string
 field?: string
 deadLetter: boolean
+goalId: string
+session: string
+receivedAtMs: number
+origin: {
+topic: string
+partition: number
+offset: number
+}
 }
 content: {
 message: ContentV1
+original?: ContentV1
+fix?: ContentV1
 }
 }
 /**

@@ -555,7 +555,58 @@ export const eventSchemas: readonly JsonObject[] = [
     "type": "object",
     "additionalProperties": false,
     "properties": {
-     "session": {
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "source": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "key": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "priority": {
+      "type": "string",
+      "enum": [
+       "high",
+       "normal",
+       "bulk"
+      ]
+     },
+     "timeoutMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "budgetNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "valueNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "agentPools": {
+      "type": "array",
+      "items": {
+       "type": "string",
+       "minLength": 1,
+       "maxLength": 128
+      },
+      "maxItems": 64
+     },
+     "riskMax": {
+      "type": "string",
+      "enum": [
+       "low",
+       "medium",
+       "high",
+       "critical"
+      ]
+     },
+     "plan": {
       "type": "string",
       "minLength": 1,
       "maxLength": 128
@@ -564,18 +615,56 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "openedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
      }
     },
     "required": [
-     "session",
-     "lane"
+     "goalId",
+     "source",
+     "priority",
+     "lane",
+     "goalLog",
+     "openedAtMs",
+     "session"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goal": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "inputs": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "context": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "goal"
     ]
    }
   },
   "required": [
    "type",
    "version",
-   "data"
+   "data",
+   "content"
   ]
  },
  {
@@ -711,10 +800,27 @@ export const eventSchemas: readonly JsonObject[] = [
      "requestedBy": {
       "type": "string",
       "maxLength": 512
+     },
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "receivedAtMs": {
+      "type": "integer",
+      "minimum": 0
      }
     },
     "required": [
-     "requestedBy"
+     "requestedBy",
+     "goalId",
+     "session",
+     "receivedAtMs"
     ]
    },
    "content": {
@@ -1033,11 +1139,52 @@ export const eventSchemas: readonly JsonObject[] = [
      },
      "deadLetter": {
       "type": "boolean"
+     },
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "receivedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "origin": {
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+       "topic": {
+        "type": "string",
+        "maxLength": 512
+       },
+       "partition": {
+        "type": "integer",
+        "minimum": 0
+       },
+       "offset": {
+        "type": "integer",
+        "minimum": 0
+       }
+      },
+      "required": [
+       "topic",
+       "partition",
+       "offset"
+      ]
      }
     },
     "required": [
      "code",
-     "deadLetter"
+     "deadLetter",
+     "goalId",
+     "session",
+     "receivedAtMs",
+     "origin"
     ]
    },
    "content": {
@@ -1045,6 +1192,12 @@ export const eventSchemas: readonly JsonObject[] = [
     "additionalProperties": false,
     "properties": {
      "message": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "original": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "fix": {
       "$ref": "urn:longrein:content:v1"
      }
     },
@@ -2597,7 +2750,8 @@ export const eventSchemas: readonly JsonObject[] = [
   "description": "The session cannot reach its goal.",
   "x-record": "turn",
   "x-writers": [
-   "supervisor"
+   "supervisor",
+   "aggregator"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -4570,6 +4724,346 @@ export const recordSchemas: readonly JsonObject[] = [
    "release",
    "atMs"
   ]
+ }
+];
+
+export const publicSchemas: readonly JsonObject[] = [
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:goal:v1",
+  "title": "GoalV1",
+  "description": "What another system asks for, on longrein.goals. Its id comes from the header ce_id, else from `id`, else from topic, partition and offset.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "goal"
+  ],
+  "properties": {
+   "id": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The same id again is the same goal: no second session."
+   },
+   "goal": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 65536,
+    "description": "What is to be reached, in words."
+   },
+   "plan": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "Name of the plan to follow."
+   },
+   "inputs": {
+    "type": "object",
+    "description": "Values for the inputs that the plan declares."
+   },
+   "context": {
+    "type": "object",
+    "description": "Handed to the agents as it is."
+   },
+   "tenant": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "Default: default."
+   },
+   "principal": {
+    "type": "string",
+    "maxLength": 512,
+    "description": "Who asks."
+   },
+   "labels": {
+    "type": "object",
+    "additionalProperties": {
+     "type": "string",
+     "maxLength": 256
+    },
+    "maxProperties": 64,
+    "description": "Cost centre and the like; columns of the analytics."
+   },
+   "key": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "Goals of one key run one after another."
+   },
+   "priority": {
+    "enum": [
+     "high",
+     "normal",
+     "bulk"
+    ],
+    "description": "Chooses the lane. Default: normal."
+   },
+   "timeoutMs": {
+    "type": "integer",
+    "minimum": 1,
+    "description": "Milliseconds from opening until the session fails."
+   },
+   "budgetNanoUsd": {
+    "type": "integer",
+    "minimum": 0,
+    "description": "No model call starts when this is spent."
+   },
+   "valueNanoUsd": {
+    "type": "integer",
+    "minimum": 0,
+    "description": "What the result is worth."
+   },
+   "agentPools": {
+    "type": "array",
+    "items": {
+     "type": "string",
+     "minLength": 1,
+     "maxLength": 128
+    },
+    "maxItems": 64,
+    "description": "Only these pools may work on it."
+   },
+   "riskMax": {
+    "enum": [
+     "low",
+     "medium",
+     "high",
+     "critical"
+    ],
+    "description": "Tools above this risk are denied. Default: high."
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:goal-cancel:v1",
+  "title": "GoalCancelV1",
+  "description": "Asks that a goal stop, on longrein.goals.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "cancel"
+  ],
+  "properties": {
+   "cancel": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The goal id, or the session id (ses_…)."
+   },
+   "source": {
+    "type": "string",
+    "maxLength": 512,
+    "description": "The ce_source that the goal came with, where it had one."
+   },
+   "tenant": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "requestedBy": {
+    "type": "string",
+    "maxLength": 512
+   },
+   "reason": {
+    "type": "string",
+    "maxLength": 4096
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:result:v1",
+  "title": "ResultV1",
+  "description": "How a goal ended, on longrein.results. One per goal; a repeat has the same ce_id and the same bytes.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "goalId",
+   "session",
+   "status",
+   "usage",
+   "openedAt",
+   "endedAt"
+  ],
+  "properties": {
+   "goalId": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "session": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "status": {
+    "enum": [
+     "completed",
+     "failed",
+     "cancelled",
+     "rejected"
+    ]
+   },
+   "output": {
+    "description": "The answer; its shape is the plan’s."
+   },
+   "error": {
+    "type": "object",
+    "additionalProperties": false,
+    "required": [
+     "code",
+     "message"
+    ],
+    "properties": {
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "message": {
+      "type": "string"
+     },
+     "field": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "fix": {
+      "type": "string"
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    }
+   },
+   "usage": {
+    "type": "object",
+    "additionalProperties": false,
+    "required": [
+     "inputTokens",
+     "outputTokens",
+     "costNanoUsd"
+    ],
+    "properties": {
+     "inputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "outputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    }
+   },
+   "valueNanoUsd": {
+    "type": "integer",
+    "minimum": 0
+   },
+   "labels": {
+    "type": "object",
+    "additionalProperties": {
+     "type": "string",
+     "maxLength": 256
+    },
+    "maxProperties": 64,
+    "description": "Cost centre and the like; columns of the analytics."
+   },
+   "openedAt": {
+    "type": "string",
+    "description": "ISO 8601, UTC"
+   },
+   "endedAt": {
+    "type": "string",
+    "description": "ISO 8601, UTC"
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:dead-letter:v1",
+  "title": "DeadLetterV1",
+  "description": "Work that could not be taken up, on longrein.dead-letters, with the original bytes.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "reason",
+   "origin",
+   "at"
+  ],
+  "properties": {
+   "reason": {
+    "type": "object",
+    "additionalProperties": false,
+    "required": [
+     "code",
+     "message"
+    ],
+    "properties": {
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "message": {
+      "type": "string"
+     },
+     "field": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "fix": {
+      "type": "string"
+     }
+    }
+   },
+   "origin": {
+    "type": "object",
+    "additionalProperties": false,
+    "required": [
+     "topic",
+     "partition",
+     "offset"
+    ],
+    "properties": {
+     "topic": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "partition": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "offset": {
+      "type": "integer",
+      "minimum": 0
+     }
+    }
+   },
+   "original": {
+    "type": "string",
+    "description": "The bytes as they came, base64."
+   },
+   "session": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "goalId": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "at": {
+    "type": "string"
+   }
+  }
  }
 ];
 

@@ -67,7 +67,11 @@ export const hasBlobs = (body: RecordBody): boolean =>
   contentsOf(body).some((content) => content.blob !== undefined && content.body === undefined);
 
 /** Writes contents over the limit to blobs; the record then names them. */
-export function spillContents(body: RecordBody, blobs: BlobPort, bytesMax: number): Promise<RecordBody> {
+export function spillContents(
+  body: RecordBody,
+  blobs: BlobPort,
+  bytesMax: number,
+): Promise<RecordBody> {
   return mapBody(body, async (content) => {
     if (content.bytes <= bytesMax || content.body === undefined) return content;
     await blobs.put(content.digest, canonical(content.body));

@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { LongreinError, toError } from '../errors.ts';
 import type { ServiceEntry } from './service-fold.ts';
 import {
-  addressOf,
   type AnyLogic,
+  addressOf,
   type DecideInput,
   type Delivery,
   type LostReason,
@@ -32,12 +32,18 @@ export const noFacts = (nowMs: number): FactsInput => ({
 const destinationOf = (delivery: Delivery): string =>
   delivery.to === 'log' ? `${delivery.topic}/${delivery.session}` : delivery.topic;
 
-function acknowledgements(logic: AnyLogic, entry: ServiceEntry, delivered: readonly string[]): Draft[] {
+function acknowledgements(
+  logic: AnyLogic,
+  entry: ServiceEntry,
+  delivered: readonly string[],
+): Draft[] {
   return delivered.flatMap((address) => {
     const sent = entry.outbox[address];
     if (sent === undefined || logic.deliveries === undefined) return [];
     const destinations = logic.deliveries(sent, entry.core.meta).map(destinationOf);
-    return [event('delivery.acknowledged', { record: sent.record, index: sent.index, destinations })];
+    return [
+      event('delivery.acknowledged', { record: sent.record, index: sent.index, destinations }),
+    ];
   });
 }
 
@@ -77,7 +83,11 @@ function ofLogic(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): reado
  * What a service decides now: a pure function of its entry and the facts. A decision that throws is a fact of its
  * own (`decision.failed`, DESIGN 3.14); the service then decides no more in this session.
  */
-export function decideEntry(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): readonly Draft[] {
+export function decideEntry(
+  logic: AnyLogic,
+  entry: ServiceEntry,
+  facts: FactsInput,
+): readonly Draft[] {
   if (entry.core.status !== 'open') return [];
   return [...acknowledgements(logic, entry, facts.delivered), ...ofLogic(logic, entry, facts)];
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { JsonValue } from '../../../schemas/json.ts';
 
 /** SHA-256 of text (UTF-8), in lower-case hex. */
-export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+export const sha256 = (text: string): string =>
+  createHash('sha256').update(text, 'utf8').digest('hex');
 
 /**
  * One text for one JSON value: keys sorted by UTF-16 code units, no white space, members that are undefined left out

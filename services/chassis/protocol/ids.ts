@@ -16,7 +16,8 @@ export const keyLogId = (tenant: string, key: string): string => derive('key', [
 export const inputId = (session: string, identity: readonly (string | number)[]): string =>
   derive('inp', [session, ...identity]);
 /** DESIGN 3.9: the outcome of a call under one claim. */
-export const outcomeId = (call: string, claim: string): string => derive('inp', ['outcome', call, claim]);
+export const outcomeId = (call: string, claim: string): string =>
+  derive('inp', ['outcome', call, claim]);
 /** DESIGN 3.10: the firing of one setting of a timer. */
 export const timerFiredId = (record: string, index: number): string =>
   derive('inp', ['timer', record, index]);

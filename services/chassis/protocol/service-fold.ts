@@ -64,13 +64,15 @@ export function foldEntry(
 ): ServiceEntry {
   const { record } = at;
   const step = at.step ?? foldCore(entry.core, record);
-  if (step.events.length === 0) return step.core === entry.core ? entry : { ...entry, core: step.core };
+  if (step.events.length === 0)
+    return step.core === entry.core ? entry : { ...entry, core: step.core };
   let { state, outbox } = entry;
   const causes = [...entry.causes];
   for (const event of step.events) {
     state = logic.evolve(state, event);
     outbox = foldOutbox(logic, outbox, { event, core: step.core });
-    if (event.service !== logic.name && logic.answers(event)) causes.push({ event, offset: record.offset });
+    if (event.service !== logic.name && logic.answers(event))
+      causes.push({ event, offset: record.offset });
   }
   const own = record.body.kind === 'turn' && record.body.service === logic.name;
   const open = own ? answered(causes, record.body as TurnBody) : causes;
@@ -78,7 +80,11 @@ export function foldEntry(
 }
 
 /** What a checkpoint holds. */
-export type SavedEntry = Readonly<{ core: SessionCore; state: unknown; outbox: ServiceEntry['outbox'] }>;
+export type SavedEntry = Readonly<{
+  core: SessionCore;
+  state: unknown;
+  outbox: ServiceEntry['outbox'];
+}>;
 
 /**
  * An entry as a checkpoint's content. Only an entry without open causes may be saved: all up to the cursor is answered.

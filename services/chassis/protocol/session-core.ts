@@ -1,5 +1,6 @@
 import type { EventAddress, EventType, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
+import { limits } from '../../../schemas/limits.ts';
 import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
 import type { EventRecord } from './seal.ts';
 import { addressOf, type OpenCall, type SessionMeta } from './service-logic.ts';
@@ -25,8 +26,8 @@ export type SessionCore = Readonly<{
   last: Readonly<{ record: string; offset: number; atMs: number }>;
   /** Ids of the newest effective turns, for C2. */
   recent: readonly string[];
-  /** Ids of inputs that nothing else makes unique. */
-  inputs: Readonly<Record<string, 1>>;
+  /** Ids of inputs that nothing else makes unique, with their time; forgotten after the dedupe horizon. */
+  inputs: Readonly<Record<string, number>>;
   timers: Readonly<Record<string, TimerSetting>>;
   calls: Readonly<Record<string, CallState>>;
   /** Services whose decision failed in this session: they decide no more in it. */
@@ -80,7 +81,14 @@ type Source = Readonly<{ service: string; incarnation: string; atMs: number }>;
 function seen(event: EventRecord, at: EventAddress, source: Source): SeenEvent {
   const { type, version, data } = event;
   const content = event.content ?? {};
-  return { type: type as EventType, version, data, content, ...at, ...source } as unknown as SeenEvent;
+  return {
+    type: type as EventType,
+    version,
+    data,
+    content,
+    ...at,
+    ...source,
+  } as unknown as SeenEvent;
 }
 
 const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<string, T> => {
@@ -110,7 +118,7 @@ function openSession(core: SessionCore, record: PlacedRecord, event: SeenEvent):
     ...rest,
     status: 'open',
     meta: { session: body.session, tenant, principal, labels },
-    inputs: { ...core.inputs, [record.header.id]: 1 },
+    inputs: { ...core.inputs, [record.header.id]: body.atMs },
   };
   const events = early === undefined ? [event] : [event, early];
   return { core: moved(opened, record, body.atMs), events };
@@ -120,7 +128,7 @@ function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent
   if (openings.has(event.type)) return openSession(core, record, event);
   if (core.status === 'cancelled-early') return ignore(core, 'duplicate');
   if (!cancels.has(event.type)) return ignore(core, 'unknown-session');
-  const inputs = { [record.header.id]: 1 as const };
+  const inputs = { [record.header.id]: event.atMs };
   const early: SessionCore = { ...core, status: 'cancelled-early', inputs, earlyCancel: event };
   return { ...ignore(moved(early, record, event.atMs), 'unknown-session') };
 }
@@ -138,9 +146,24 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   const timer = text(data, 'timer');
   const setting = core.timers[timer];
   const same = setting?.record === data['record'] && setting?.index === data['index'];
-  if (setting === undefined || !same || event.atMs < setting.dueAtMs) return ignore(core, 'superseded');
+  if (setting === undefined || !same || event.atMs < setting.dueAtMs)
+    return ignore(core, 'superseded');
   const fired = { ...core, timers: without(core.timers, timer) };
   return { core: moved(fired, record, event.atMs), events: [event] };
+}
+
+const rememberedMax = 1_000;
+
+/** Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped. */
+function remember(
+  inputs: Readonly<Record<string, number>>,
+  id: string,
+  atMs: number,
+): Record<string, number> {
+  const all = { ...inputs, [id]: atMs };
+  if (Object.keys(all).length <= rememberedMax) return all;
+  const recent = Object.entries(all).filter((one) => one[1] > atMs - limits.dedupeHorizonMs);
+  return Object.fromEntries(recent);
 }
 
 function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): CoreStep {
@@ -151,8 +174,8 @@ function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): Co
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
-  if (core.inputs[id] === 1) return ignore(core, 'duplicate');
-  const next = { ...core, inputs: { ...core.inputs, [id]: 1 as const } };
+  if (core.inputs[id] !== undefined) return ignore(core, 'duplicate');
+  const next = { ...core, inputs: remember(core.inputs, id, body.atMs) };
   return { core: moved(next, record, body.atMs), events: [event] };
 }
 

@@ -49,7 +49,12 @@ export function factsOf(body: TurnBody): FactsInput {
 export function buildTurn(
   logic: AnyLogic,
   entry: ServiceEntry,
-  made: Readonly<{ drafts: readonly Draft[]; facts: FactsInput; author: Author; foreseen: readonly string[] }>,
+  made: Readonly<{
+    drafts: readonly Draft[];
+    facts: FactsInput;
+    author: Author;
+    foreseen: readonly string[];
+  }>,
 ): SealedTurn {
   const { core } = entry;
   const { session, tenant, principal, labels } = core.meta;

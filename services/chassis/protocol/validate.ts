@@ -9,7 +9,10 @@ import type { EventRecord } from './seal.ts';
 const schemaOf = new Map<string, JsonObject>(
   eventSchemas.map((schema) => {
     const properties = schema['properties'] as Record<string, JsonObject>;
-    return [`${String(properties['type']?.['const'])}.v${String(properties['version']?.['const'])}`, schema];
+    return [
+      `${String(properties['type']?.['const'])}.v${String(properties['version']?.['const'])}`,
+      schema,
+    ];
   }),
 );
 

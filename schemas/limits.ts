@@ -1,0 +1,28 @@
+/** Every bound of the system, with its reason. Bytes, milliseconds, counts. */
+export const limits = {
+  /** A record at the broker: Kafka's usual 1 MiB. */
+  recordBytesMax: 1_048_576,
+  /** A turn, contents inline only below `contentInlineBytesMax`: leaves room for headers and framing. */
+  turnBytesMax: 900_000,
+  /** Larger contents go to blobs: a record stays small enough to be batched. */
+  contentInlineBytesMax: 32_768,
+  /** A goal on the public topic, as it came. */
+  goalBytesMax: 524_288,
+  /** A content of any kind: what a process can hold and hash without stalling its host. */
+  contentBytesMax: 33_554_432,
+  /** Goals that wait for one key. */
+  keyQueueMax: 1_000,
+  /** How long a claim without outcome waits after its deadline before it counts as lost. */
+  claimGraceMs: 5_000,
+  /** How long a heartbeat may be missing before its instance counts as gone. */
+  presenceMs: 5_000,
+  /** Records of one request to a partition: group commit without long requests. */
+  requestRecordsMax: 500,
+  requestBytesMax: 900_000,
+  /** Records a partition may queue in memory before its reader pauses. */
+  partitionQueueMax: 5_000,
+  /** Records of a session after its last checkpoint before the next one. */
+  checkpointRecords: 200,
+  /** How long closed sessions are remembered (DESIGN 3.8). */
+  dedupeHorizonMs: 7 * 86_400_000,
+} as const;

@@ -1,0 +1,101 @@
+/**
+ * The topology as data: creation, docs, access rules and tests derive from it (DESIGN 2). Partition counts are the
+ * configured number for session-like topics, fixed for the others.
+ */
+export type TopicDefinition = Readonly<{
+  name: string;
+  key: string;
+  kind: 'session-log' | 'public' | 'state' | 'presence';
+  /** `configured`: the number that the installation fixed for session logs. */
+  partitions: 'configured' | number;
+  cleanup: 'delete' | 'compact';
+  /** Undefined: kept until it is trimmed below every watermark (DESIGN 3.11). */
+  retentionMs?: number;
+  writers: readonly string[];
+  readers: readonly string[];
+}>;
+
+export const lanes = ['high', 'normal', 'bulk'] as const;
+export type Lane = (typeof lanes)[number];
+
+const dayMs = 86_400_000;
+export const sessionTopic = (lane: string): string => `longrein.sessions.${lane}`;
+export const goalsTopic = 'longrein.goals';
+export const resultsTopic = 'longrein.results';
+export const keysTopic = 'longrein.keys';
+export const watermarksTopic = 'longrein.watermarks';
+export const presenceTopic = 'longrein.presence';
+export const deadLettersTopic = 'longrein.dead-letters';
+export const registryTopic = 'longrein.registry';
+
+const everyService = ['all services'];
+
+function sessionLog(name: string, key: string, who: readonly string[]): TopicDefinition {
+  const partitions = 'configured';
+  return {
+    name,
+    key,
+    kind: 'session-log',
+    partitions,
+    cleanup: 'delete',
+    writers: who,
+    readers: who,
+  };
+}
+
+function publicTopic(
+  name: string,
+  key: string,
+  who: { from: string[]; to: string[] },
+): TopicDefinition {
+  const retentionMs = 30 * dayMs;
+  const common = { kind: 'public', partitions: 'configured', cleanup: 'delete' } as const;
+  return { name, key, ...common, retentionMs, writers: who.from, readers: who.to };
+}
+
+function stateTopic(name: string, key: string): TopicDefinition {
+  const common = { kind: 'state', partitions: 1, cleanup: 'compact' } as const;
+  return { name, key, ...common, writers: everyService, readers: everyService };
+}
+
+export const topics: readonly TopicDefinition[] = [
+  publicTopic(goalsTopic, 'goal id', { from: ['other systems', 'cli'], to: ['intake'] }),
+  ...lanes.map((lane) => sessionLog(sessionTopic(lane), 'session id', everyService)),
+  publicTopic(resultsTopic, 'session id', {
+    from: ['aggregator', 'intake'],
+    to: ['other systems'],
+  }),
+  sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator']),
+  stateTopic(watermarksTopic, 'service, topic, partition'),
+  stateTopic(registryTopic, 'kind, name'),
+  {
+    name: presenceTopic,
+    key: 'instance',
+    kind: 'presence',
+    partitions: 1,
+    cleanup: 'delete',
+    retentionMs: dayMs / 24,
+    writers: everyService,
+    readers: everyService,
+  },
+  publicTopic(deadLettersTopic, 'source key', { from: ['any'], to: ['cli', 'console'] }),
+];
+
+/** Settings of a topic at the broker, as text. `minInSync` is for replication factor 3 and up. */
+export function topicConfig(
+  topic: TopicDefinition,
+  recordBytesMax: number,
+): Record<string, string> {
+  const compact = topic.cleanup === 'compact';
+  return {
+    'cleanup.policy': topic.cleanup,
+    'retention.ms': String(topic.retentionMs ?? -1),
+    'retention.bytes': '-1',
+    'max.message.bytes': String(recordBytesMax),
+    'message.timestamp.type': 'CreateTime',
+    ...(compact ? { 'min.cleanable.dirty.ratio': '0.5', 'segment.ms': String(dayMs) } : {}),
+  };
+}
+
+export const partitionsOf = (topic: TopicDefinition, configured: number): number =>
+  topic.partitions === 'configured' ? configured : topic.partitions;

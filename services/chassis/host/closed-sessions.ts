@@ -1,0 +1,52 @@
+import { limits } from '../../../schemas/limits.ts';
+import type { PartitionName } from '../log/port.ts';
+import type { ClosedSegment } from './watermarks.ts';
+
+const hourMs = 3_600_000;
+
+/** Ids of closed sessions of one partition, for the dedupe horizon of the log's own time (DESIGN 3.8). */
+export class ClosedSessions {
+  private readonly segments = new Map<number, Record<string, number>>();
+  private readonly changed = new Set<number>();
+  private readonly partition: PartitionName;
+
+  constructor(partition: PartitionName, known: readonly ClosedSegment[]) {
+    this.partition = partition;
+    for (const segment of known) this.segments.set(segment.hour, { ...segment.sessions });
+  }
+
+  add(session: string, at: { offset: number; atMs: number }): void {
+    const hour = Math.floor(at.atMs / hourMs);
+    const sessions = this.segments.get(hour) ?? {};
+    if (sessions[session] !== undefined) return;
+    sessions[session] = at.offset;
+    this.segments.set(hour, sessions);
+    this.changed.add(hour);
+    this.forgetBefore(hour - limits.dedupeHorizonMs / hourMs);
+  }
+
+  /** Whether the session was closed before this offset. */
+  closedBefore(session: string, offset: number): boolean {
+    for (const sessions of this.segments.values()) {
+      const closing = sessions[session];
+      if (closing !== undefined) return closing < offset;
+    }
+    return false;
+  }
+
+  /** Segments that changed since they were last taken. */
+  takeChanged(): readonly ClosedSegment[] {
+    const { topic, partition } = this.partition;
+    const segments = [...this.changed].map((hour) => {
+      return { topic, partition, hour, sessions: { ...(this.segments.get(hour) ?? {}) } };
+    });
+    this.changed.clear();
+    return segments;
+  }
+
+  private forgetBefore(hour: number): void {
+    for (const known of this.segments.keys()) {
+      if (known < hour) this.segments.delete(known);
+    }
+  }
+}

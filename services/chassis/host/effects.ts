@@ -1,0 +1,184 @@
+import type { SeenEvent } from '../../../schemas/event.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { limits } from '../../../schemas/limits.ts';
+import { toError } from '../errors.ts';
+import { outcomeId } from '../protocol/ids.ts';
+import type { InputBody } from '../protocol/record.ts';
+import { saltOf, sealEvent } from '../protocol/seal.ts';
+import { addressOf, type LostReason, type SessionMeta } from '../protocol/service-logic.ts';
+import type { SessionCore } from '../protocol/session-core.ts';
+import type { HostIdentity } from './ownership.ts';
+import type { EffectJob, HostedService, HostPorts } from './ports.ts';
+import type { PartitionWriter } from './writer.ts';
+
+type Running = {
+  readonly call: string;
+  readonly claim: string;
+  readonly session: string;
+  readonly service: HostedService;
+  readonly abort: AbortController;
+  outcomeId: string | undefined;
+};
+
+/**
+ * Effects of one partition (DESIGN 3.9).
+ *
+ * E1 An effect starts once per claim, only for a claim that this process put in flight and read back as effective.
+ * E2 A running effect stays in the table until its outcome was read back, whoever owns the partition by then.
+ * E3 An outcome is an input whose id follows from call and claim: repeats and doubles are harmless.
+ */
+export class EffectTable {
+  private readonly running = new Map<string, Running>();
+  private readonly ports: HostPorts;
+  private readonly writer: PartitionWriter;
+  private readonly identity: HostIdentity;
+
+  constructor(ports: HostPorts, writer: PartitionWriter, identity: HostIdentity) {
+    this.ports = ports;
+    this.writer = writer;
+    this.identity = identity;
+  }
+
+  /** Own claims of a turn that was read back: start what the state still allows. */
+  start(
+    service: HostedService,
+    at: {
+      claim: SeenEvent;
+      state: unknown;
+      session: SessionMeta;
+      traceparent: string;
+      owned: boolean;
+    },
+  ): void {
+    const { claim, state, session } = at;
+    const job = service.effects?.jobOf(claim, state, session);
+    if (job === undefined || this.running.has(job.call)) return;
+    const entry: Running = {
+      call: job.call,
+      claim: addressOf(claim),
+      session: session.session,
+      service,
+      abort: new AbortController(),
+      outcomeId: undefined,
+    };
+    this.running.set(job.call, entry);
+    const late = this.ports.clock.nowMs() > job.deadlineAtMs;
+    const allowed = at.owned && service.effects?.mayRun(state, job.call) === true;
+    if (late || !allowed) {
+      this.finish(entry, {
+        session,
+        traceparent: at.traceparent,
+        draft: job.notStarted(late ? 'timeout' : 'cancelled'),
+      });
+      return;
+    }
+    this.run(job, entry, { session, traceparent: at.traceparent });
+  }
+
+  private run(
+    job: EffectJob,
+    entry: Running,
+    at: { session: SessionMeta; traceparent: string },
+  ): void {
+    const { clock, tracer } = this.ports;
+    const attributes = { 'longrein.call': job.call, 'longrein.session': at.session.session };
+    const span = tracer.begin(`effect ${entry.service.logic.name}`, {
+      parent: at.traceparent,
+      seed: entry.claim,
+      attributes,
+    });
+    const waitMs = Math.max(0, job.deadlineAtMs - clock.nowMs());
+    const cancelDeadline = clock.after(waitMs, () => entry.abort.abort('deadline'));
+    const control = { signal: entry.abort.signal, traceparent: span.traceparent };
+    job
+      .run(control)
+      .then((draft) => {
+        span.end();
+        this.finish(entry, { session: at.session, traceparent: span.traceparent, draft });
+      })
+      .catch((thrown: unknown) => {
+        // A job promises not to throw. If it does, nobody knows what happened: the claim is left to be declared lost.
+        span.end(toError(thrown).message);
+        this.ports.logger.error(
+          { call: job.call, error: toError(thrown).message },
+          'effect broke its promise',
+        );
+        this.running.delete(job.call);
+      })
+      .finally(cancelDeadline);
+  }
+
+  private finish(
+    entry: Running,
+    outcome: { session: SessionMeta; traceparent: string; draft: Parameters<typeof sealEvent>[1] },
+  ): void {
+    const { session } = outcome;
+    const data = { ...(outcome.draft.data as JsonObject), claim: entry.claim };
+    const draft = { ...outcome.draft, data } as typeof outcome.draft;
+    const body: InputBody = {
+      kind: 'input',
+      session: session.session,
+      source: entry.service.logic.name,
+      incarnation: this.identity.incarnation,
+      atMs: this.ports.clock.nowMs(),
+      tenant: session.tenant,
+      principal: session.principal,
+      labels: session.labels,
+      event: sealEvent(saltOf(session.session), draft),
+    };
+    const id = outcomeId(entry.call, entry.claim);
+    entry.outcomeId = id;
+    const forget = (): void => {
+      this.running.delete(entry.call);
+    };
+    this.writer.push({
+      records: [{ id, body, traceparent: outcome.traceparent }],
+      onRefused: forget,
+    });
+  }
+
+  /** An outcome record was read back: the effect leaves the table. */
+  readBack(recordId: string): void {
+    for (const entry of this.running.values()) {
+      if (entry.outcomeId === recordId) this.running.delete(entry.call);
+    }
+  }
+
+  /** After each fold: what the state no longer allows is told to stop. */
+  cancelForbidden(session: string, stateOf: (service: string) => unknown): void {
+    for (const entry of this.running.values()) {
+      if (entry.session !== session || entry.outcomeId !== undefined) continue;
+      const state = stateOf(entry.service.logic.name);
+      if (state === undefined || entry.abort.signal.aborted) continue;
+      if (entry.service.effects?.mayRun(state, entry.call) === false)
+        entry.abort.abort('cancelled');
+    }
+  }
+
+  /** Claimed calls of a service that nobody runs. Only the owner asks. */
+  lostCalls(
+    service: string,
+    core: SessionCore,
+    isGone: (incarnation: string) => boolean,
+  ): Record<string, LostReason> {
+    const lost: Record<string, LostReason> = {};
+    const nowMs = this.ports.clock.nowMs();
+    for (const [call, state] of Object.entries(core.calls)) {
+      if (state.service !== service || state.status !== 'claimed') continue;
+      const own = state.incarnation === this.identity.incarnation;
+      if (own && this.running.has(call)) continue;
+      if (own || isGone(state.incarnation)) lost[call] = 'runner-gone';
+      else if (nowMs > state.deadlineAtMs + limits.claimGraceMs) lost[call] = 'deadline';
+    }
+    return lost;
+  }
+
+  get size(): number {
+    return this.running.size;
+  }
+
+  /** Stop everything: the process ends. Outcomes still go out. */
+  abortAll(): void {
+    for (const entry of this.running.values()) entry.abort.abort('shutdown');
+  }
+}

@@ -1,0 +1,301 @@
+import { LongreinError, toError } from '../errors.ts';
+import type { LogRecord, Membership, PartitionName, Reader } from '../log/port.ts';
+import type { PlacedRecord } from '../protocol/record.ts';
+import { Outlet } from './outlet.ts';
+import type { HostIdentity } from './ownership.ts';
+import { Partition } from './partition.ts';
+import type { HostedService, HostPorts } from './ports.ts';
+import { type Heartbeat, Presence } from './presence.ts';
+import { Watermarks } from './watermarks.ts';
+import { PartitionWriter } from './writer.ts';
+
+export type HostOptions = Readonly<{
+  name: string;
+  release: string;
+  services: readonly HostedService[];
+  ports: HostPorts;
+  /** Checkpoints and watermarks are looked at so often. */
+  housekeepingMs: number;
+  /** The host cannot go on: the process should end with this message. */
+  onFatal: (error: LongreinError) => void;
+}>;
+
+const nameOf = (at: PartitionName): string => `${at.topic}/${at.partition}`;
+
+/**
+ * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
+ */
+export class Host {
+  readonly identity: HostIdentity;
+  private readonly options: HostOptions;
+  private readonly partitions = new Map<string, Partition>();
+  private readonly opening = new Map<string, Promise<void>>();
+  private readonly writers = new Map<string, PartitionWriter>();
+  private readonly counts = new Map<string, number>();
+  private readonly presence: Presence;
+  private readonly watermarks: Watermarks;
+  private readonly outlet: Outlet;
+  private wanted = new Set<string>();
+  private reader: Reader | undefined;
+  private membership: Membership | undefined;
+  private cancelTick: (() => void) | undefined;
+  private stopping = false;
+
+  constructor(options: HostOptions) {
+    this.options = options;
+    const { ports, name, release } = options;
+    this.identity = { incarnation: ports.random.id(), host: name, release };
+    this.watermarks = new Watermarks(ports);
+    this.presence = new Presence(ports, {
+      incarnation: this.identity.incarnation,
+      describe: () => this.heartbeat(),
+      onChange: () => this.look(),
+    });
+    this.outlet = new Outlet({
+      ports,
+      partitions: (topic) => this.partitionCount(topic),
+      writer: (partition) => this.writerOf(partition),
+    });
+  }
+
+  /** Topics whose partitions this host works on. */
+  get topics(): readonly string[] {
+    return [...new Set(this.options.services.flatMap((service) => service.topics))].sort();
+  }
+
+  get group(): string {
+    const services = this.options.services.map((service) => service.logic.name).sort();
+    return `longrein.${services.join('+')}`.slice(0, 200);
+  }
+
+  /** Starts and joins. `otherTopics`: topics that deliveries go to, besides the own ones. */
+  async start(otherTopics: readonly string[]): Promise<void> {
+    const { log } = this.options.ports;
+    for (const topic of new Set([...this.topics, ...otherTopics])) {
+      this.counts.set(topic, (await log.bounds(topic)).size);
+    }
+    await this.watermarks.start();
+    await this.presence.start();
+    this.reader = await log.reader({
+      onRecords: (partition, records) => this.deliver(partition, records),
+      onPartitionError: (partition, error) => this.partitionFailed(partition, error),
+      onInterruption: (error) =>
+        this.options.ports.logger.warn(
+          { error: error.message },
+          'broker cannot be reached; waiting',
+        ),
+    });
+    this.membership = await log.join(this.group, this.topics, {
+      onAssignment: (partitions) => this.assign(partitions),
+      onCrash: (error) =>
+        this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
+    });
+    this.tick();
+  }
+
+  /** For health checks and tests. */
+  status(): {
+    partitions: { name: string; owned: string[]; sessions: number; position: number }[];
+  } {
+    const partitions = [...this.partitions.values()].map((partition) => ({
+      name: nameOf(partition.name),
+      owned: [...partition.ownership.epochs.keys()],
+      sessions: partition.sessions.size,
+      position: partition.position,
+    }));
+    return { partitions };
+  }
+
+  /** Partitions whose services this host all owns. */
+  get ready(): boolean {
+    if (this.opening.size > 0) return false;
+    const own = [...this.partitions.values()].filter((one) => this.wanted.has(nameOf(one.name)));
+    return (
+      this.membership !== undefined &&
+      own.length === this.wanted.size &&
+      own.every((one) => one.ready)
+    );
+  }
+
+  /**
+   * Stops gracefully within the time: running effects are told to stop, sessions are checkpointed, marks written, the
+   * group is left. What does not fit into the time is recovered from the log by the next host.
+   */
+  async stop(withinMs: number): Promise<void> {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.cancelTick?.();
+    const deadlineMs = this.options.ports.clock.nowMs() + withinMs;
+    for (const partition of this.partitions.values()) partition.effects.abortAll();
+    await this.quiet(deadlineMs - withinMs / 2);
+    for (const partition of this.partitions.values()) partition.checkpoint(true);
+    await this.quiet(deadlineMs);
+    await this.writeMarks();
+    await this.membership?.leave();
+    await this.presence.stop();
+    await this.watermarks.stop();
+    await this.reader?.close();
+    for (const writer of this.writers.values()) writer.close();
+    await Promise.all(this.options.services.map((service) => service.stop?.()));
+  }
+
+  private async quiet(deadlineMs: number): Promise<void> {
+    const { clock } = this.options.ports;
+    while (clock.nowMs() < deadlineMs) {
+      if ([...this.partitions.values()].every((partition) => partition.idle)) return;
+      await new Promise<void>((resolve) => {
+        clock.after(20, resolve);
+      });
+    }
+  }
+
+  private partitionCount(topic: string): number {
+    const count = this.counts.get(topic);
+    if (count !== undefined && count > 0) return count;
+    throw new LongreinError('TOPIC_UNKNOWN', `topic ${topic} is not known to this host`);
+  }
+
+  private writerOf(at: PartitionName): PartitionWriter {
+    const name = nameOf(at);
+    const known = this.writers.get(name);
+    if (known !== undefined) return known;
+    const onAppended = (records: readonly PlacedRecord[]): void => {
+      this.partitions.get(name)?.takeOwn(records);
+    };
+    const writer = new PartitionWriter(at, this.options.ports, { onAppended });
+    this.writers.set(name, writer);
+    return writer;
+  }
+
+  private deliver(at: PartitionName, records: readonly LogRecord[]): void {
+    this.partitions.get(nameOf(at))?.take(records);
+  }
+
+  private assign(partitions: readonly PartitionName[]): void {
+    this.wanted = new Set(partitions.map(nameOf));
+    for (const partition of this.partitions.values()) {
+      if (!this.wanted.has(nameOf(partition.name))) partition.standDown();
+    }
+    for (const at of partitions) {
+      const name = nameOf(at);
+      if (this.opening.has(name)) continue;
+      const opened = this.open(at)
+        .catch((thrown: unknown) => this.partitionFailed(at, toError(thrown)))
+        .finally(() => this.opening.delete(name));
+      this.opening.set(name, opened);
+    }
+  }
+
+  private async open(at: PartitionName): Promise<void> {
+    const { log } = this.options.ports;
+    const known = this.partitions.get(nameOf(at));
+    if (known?.isAssigned === true) return;
+    await this.watermarks.current();
+    const bounds = (await log.bounds(at.topic)).get(at.partition);
+    if (bounds === undefined)
+      throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
+    if (!this.wanted.has(nameOf(at)) || this.reader === undefined) return;
+    if (known !== undefined) {
+      known.standUp(bounds.high);
+      return;
+    }
+    const partition = new Partition(at, this.partitionParts(at), bounds);
+    this.partitions.set(nameOf(at), partition);
+    this.reader.assign(at, partition.position);
+    partition.begin();
+  }
+
+  private partitionParts(at: PartitionName): ConstructorParameters<typeof Partition>[1] {
+    const { ports, services } = this.options;
+    const reading = {
+      pause: (partition: PartitionName) => this.reader?.pause(partition),
+      resume: (partition: PartitionName) => this.reader?.resume(partition),
+    };
+    return {
+      ports,
+      services: services.filter((service) => service.topics.includes(at.topic)),
+      identity: this.identity,
+      presence: this.presence,
+      watermarks: this.watermarks,
+      outlet: this.outlet,
+      writer: this.writerOf(at),
+      reading,
+      onHalt: (partition, error) => this.partitionFailed(partition, error),
+    };
+  }
+
+  private partitionFailed(at: PartitionName, error: Error): void {
+    const known = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
+    this.options.ports.logger.error({ ...at, ...known, error: error.message }, 'partition stopped');
+    this.reader?.unassign(at);
+  }
+
+  private look(): void {
+    for (const partition of this.partitions.values()) partition.look();
+  }
+
+  private heartbeat(): Heartbeat {
+    const partitions: Record<string, number> = {};
+    for (const [name, partition] of this.partitions) {
+      const highest = Math.max(-1, ...partition.ownership.epochs.values());
+      if (highest >= 0) partitions[name] = highest;
+    }
+    const services = this.options.services.map((service) => service.logic.name);
+    const { incarnation, host, release } = this.identity;
+    return {
+      incarnation,
+      host,
+      services,
+      partitions,
+      release,
+      atMs: this.options.ports.clock.nowMs(),
+    };
+  }
+
+  private tick(): void {
+    if (this.stopping) return;
+    this.cancelTick = this.options.ports.clock.after(this.options.housekeepingMs, () =>
+      this.tick(),
+    );
+    for (const partition of this.partitions.values()) partition.checkpoint(false);
+    this.dropIdle();
+    this.writeMarks().catch((thrown: unknown) => {
+      this.options.ports.logger.warn(
+        { error: toError(thrown).message },
+        'watermarks not written; later',
+      );
+    });
+  }
+
+  /** Partitions that are not ours any more and have nothing running are read no longer. */
+  private dropIdle(): void {
+    for (const [name, partition] of this.partitions) {
+      if (this.wanted.has(name) || !partition.idle || this.opening.has(name)) continue;
+      this.reader?.unassign(partition.name);
+      this.partitions.delete(name);
+    }
+  }
+
+  private readonly written = new Map<string, number>();
+
+  private async writeMarks(): Promise<void> {
+    const all = [...this.partitions.values()];
+    const marks = all.flatMap((partition) => partition.currentMarks());
+    const moved = marks.filter((mark) => {
+      const key = `${mark.service}/${mark.topic}/${mark.partition}`;
+      return mark.offset > (this.written.get(key) ?? 0);
+    });
+    const segments = all.flatMap((partition) => partition.takeClosed());
+    await this.watermarks.write(moved, segments);
+    for (const mark of moved) {
+      this.written.set(`${mark.service}/${mark.topic}/${mark.partition}`, mark.offset);
+    }
+    const offsets = moved.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
+    if (offsets.length > 0) await this.membership?.commit(offsets);
+  }
+
+  private fatal(code: string, message: string, cause: Error): void {
+    if (this.stopping) return;
+    this.options.onFatal(new LongreinError(code, message, { cause, retryable: true }));
+  }
+}

@@ -1,0 +1,77 @@
+import type { Draft, InputEventType, SeenEvent } from '../../../schemas/event.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { BlobPort } from '../content/blobs.ts';
+import type { Codec } from '../log/codec.ts';
+import type { LogPort } from '../log/port.ts';
+import type { AnyLogic, SessionMeta } from '../protocol/service-logic.ts';
+
+/** What a host touches of the world. Each has a real and a simulated form. */
+export type Clock = Readonly<{
+  nowMs(): number;
+  /** Runs once after the delay; the answer takes it back. */
+  after(delayMs: number, run: () => void): () => void;
+}>;
+
+export type Random = Readonly<{
+  /** 128 bits as hex text. */
+  id(): string;
+  /** In [0, 1). */
+  fraction(): number;
+}>;
+
+export type Logger = Readonly<{
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}>;
+
+/** Trace context of a record. `seed` makes ids where no tracing system gives them. */
+export type Tracer = Readonly<{
+  /** Records a finished step and answers its context (W3C traceparent). */
+  step(name: string, at: { parent: string; seed: string; attributes: JsonObject }): string;
+  /** A step that takes time; `end` closes it. */
+  begin(name: string, at: { parent: string; seed: string; attributes: JsonObject }): OpenSpan;
+}>;
+
+export type OpenSpan = Readonly<{ traceparent: string; end(error?: string): void }>;
+
+export type HostPorts = Readonly<{
+  log: LogPort;
+  clock: Clock;
+  random: Random;
+  blobs: BlobPort;
+  codec: Codec;
+  logger: Logger;
+  tracer: Tracer;
+}>;
+
+/** An effect that is about to run: under one claim, once. */
+export type EffectJob = Readonly<{
+  call: string;
+  deadlineAtMs: number;
+  /** Runs the effect and says how it ended, as the outcome input. Must not throw. */
+  run(control: { signal: AbortSignal; traceparent: string }): Promise<Draft<InputEventType>>;
+  /** The outcome of a claim that was never started: known not to have happened. */
+  notStarted(reason: 'cancelled' | 'timeout'): Draft<InputEventType>;
+}>;
+
+/** How a service acts on the world: from a claim that was read back as effective. */
+export type Effects<S> = Readonly<{
+  jobOf(claim: SeenEvent, state: S, session: SessionMeta): EffectJob | undefined;
+  /** Whether the state still allows the call: not cancelled, not ended. */
+  mayRun(state: S, call: string): boolean;
+}>;
+
+/** A service as a host runs it: its logic, and what gathers its facts and runs its effects. */
+export type HostedService = Readonly<{
+  logic: AnyLogic;
+  /** Topics whose sessions it works on. */
+  topics: readonly string[];
+  facts?(
+    state: unknown,
+    session: SessionMeta,
+  ): { facts: JsonObject; attachments?: Readonly<Record<string, JsonValue>> };
+  effects?: Effects<unknown>;
+  stop?(): Promise<void>;
+}>;

@@ -1,0 +1,130 @@
+import type { SeenEvent } from '../../../schemas/event.ts';
+import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
+import type { ClosedSessions } from './closed-sessions.ts';
+import type { HostedService } from './ports.ts';
+import { foldSeat, restoreSeat, Slot, sharedCoreFold } from './slot.ts';
+
+export type Folded = Readonly<{
+  slot: Slot;
+  /** Whether the record brought events to at least one service. */
+  came: boolean;
+}>;
+
+const claimTypes: ReadonlySet<string> = new Set(['tool.claimed', 'model.claimed']);
+
+/** The sessions of one partition in memory: a slot each, a seat in it for each hosted service. */
+export class SessionTable {
+  private readonly bySession = new Map<string, Slot>();
+  private readonly services: readonly HostedService[];
+  private readonly closed: ClosedSessions;
+  private claims: readonly SeenEvent[] = [];
+
+  constructor(services: readonly HostedService[], closed: ClosedSessions) {
+    this.services = services;
+    this.closed = closed;
+  }
+
+  get(session: string): Slot | undefined {
+    return this.bySession.get(session);
+  }
+
+  slots(): Iterable<Slot> {
+    return [...this.bySession.values()];
+  }
+
+  get size(): number {
+    return this.bySession.size;
+  }
+
+  remove(session: string): void {
+    this.bySession.delete(session);
+  }
+
+  /** Folds an accepted turn or input into every seat that it concerns. */
+  fold(
+    record: PlacedRecord,
+    at: { catchingUp: boolean; marks: ReadonlyMap<string, number> },
+  ): Folded | undefined {
+    const { session } = record.header;
+    if (this.closed.closedBefore(session, record.offset)) return undefined;
+    const slot = this.bySession.get(session) ?? new Slot(session);
+    slot.trace(record);
+    const fold = sharedCoreFold(record);
+    let came = false;
+    let kept = false;
+    this.claims = [];
+    for (const { logic } of this.services) {
+      if (record.offset < (at.marks.get(logic.name) ?? 0)) continue;
+      const seat = slot.seatOf(logic);
+      const step = foldSeat(seat, record, fold);
+      if (!seat.known && at.catchingUp) seat.waiting.push(record);
+      kept ||= seat.known || at.catchingUp;
+      if (step === undefined || step.events.length === 0) continue;
+      came = true;
+      if (logic.name === record.header.service) this.noteClaims(step.events);
+    }
+    if (!kept) return undefined;
+    this.bySession.set(session, slot);
+    return { slot, came };
+  }
+
+  private noteClaims(events: readonly SeenEvent[]): void {
+    this.claims = events.filter((event) => claimTypes.has(event.type));
+  }
+
+  /** Effective claims of the record that was folded last. */
+  claimsOf(record: PlacedRecord): readonly SeenEvent[] {
+    return this.claims.filter((claim) => claim.record === record.header.id);
+  }
+
+  /** Whether a checkpoint would start a seat: its service is here, and nothing of the session is known yet. */
+  wantsCheckpoint(header: RecordHeader): boolean {
+    if (!this.services.some(({ logic }) => logic.name === header.service)) return false;
+    return this.bySession.get(header.session)?.seats.get(header.service)?.known !== true;
+  }
+
+  restore(record: PlacedRecord, marks: ReadonlyMap<string, number>): void {
+    const { header, offset } = record;
+    const service = this.services.find(({ logic }) => logic.name === header.service);
+    if (service === undefined || offset < (marks.get(header.service) ?? 0)) return;
+    if (this.closed.closedBefore(header.session, offset)) return;
+    const slot = this.bySession.get(header.session) ?? new Slot(header.session);
+    this.bySession.set(header.session, slot);
+    restoreSeat(slot.seatOf(service.logic), record);
+  }
+
+  /** A checkpoint of a session that is known already: a restore may start from it. */
+  noteCheckpoint(header: RecordHeader, offset: number): void {
+    const seat = this.bySession.get(header.session)?.seats.get(header.service);
+    if (seat?.known !== true || header.cursorOffset > seat.entry.core.last.offset) return;
+    seat.firstNeeded = Math.max(seat.firstNeeded, Math.min(offset, header.cursorOffset + 1));
+    if (header.cursorOffset === seat.entry.core.last.offset) seat.sinceCheckpoint = 0;
+  }
+
+  /** All was read: what has neither opening nor checkpoint belongs to sessions that have ended. */
+  dropUnknown(): void {
+    for (const slot of this.bySession.values()) {
+      for (const [name, seat] of slot.seats) if (!seat.known) slot.seats.delete(name);
+      if (slot.seats.size === 0) this.bySession.delete(slot.session);
+    }
+  }
+
+  /** A cancel whose session never opened holds the watermark only so long. */
+  expireEarlyCancels(beforeMs: number): void {
+    for (const slot of this.bySession.values()) {
+      const { core } = slot;
+      if (core?.status === 'cancelled-early' && core.last.atMs < beforeMs)
+        this.remove(slot.session);
+    }
+  }
+
+  /** The first offset that a restore of this service would need; the position where nothing is open. */
+  firstNeeded(service: string, position: number): number {
+    let first = position;
+    for (const slot of this.bySession.values()) {
+      const seat = slot.seats.get(service);
+      if (seat?.known === true) first = Math.min(first, seat.firstNeeded);
+    }
+    return first;
+  }
+}

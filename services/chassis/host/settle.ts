@@ -1,0 +1,223 @@
+import { toError } from '../errors.ts';
+import type { AcceptanceState } from '../protocol/acceptance.ts';
+import { decideEntry, type FactsInput } from '../protocol/decision.ts';
+import { canonical, sha256 } from '../protocol/hash.ts';
+import type { CheckpointBody } from '../protocol/record.ts';
+import { recordHash, saltOf, sealContent } from '../protocol/seal.ts';
+import { saveEntry } from '../protocol/service-fold.ts';
+import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
+import type { EffectTable } from './effects.ts';
+import type { Outlet } from './outlet.ts';
+import type { HostIdentity, Ownership } from './ownership.ts';
+import type { HostedService, HostPorts } from './ports.ts';
+import type { Presence } from './presence.ts';
+import type { Seat, Slot } from './slot.ts';
+import type { DraftRecord, PartitionWriter } from './writer.ts';
+
+export type SettlerParts = Readonly<{
+  ports: HostPorts;
+  identity: HostIdentity;
+  services: readonly HostedService[];
+  presence: Presence;
+  outlet: Outlet;
+  writer: PartitionWriter;
+  ownership: Ownership;
+  effects: EffectTable;
+  /** A delivery was acknowledged: the session may have something to decide. */
+  onSettle: (session: string) => void;
+}>;
+
+/**
+ * Decides what is due in a session and appends it as one batch (DESIGN 3.4 to 3.7). One batch of a session is on the
+ * way at a time; what it brings is folded when it is read back, like everyone's.
+ */
+export class Settler {
+  private readonly parts: SettlerParts;
+
+  constructor(parts: SettlerParts) {
+    this.parts = parts;
+  }
+
+  kick(slot: Slot): void {
+    for (const seat of slot.seats.values()) seat.kick = true;
+  }
+
+  settle(slot: Slot, acceptance: AcceptanceState): void {
+    if (slot.inFlight.size > 0) return;
+    const turns: (SealedTurn & { traceparent: string })[] = [];
+    for (const service of this.parts.services) {
+      const seat = slot.seats.get(service.logic.name);
+      if (seat?.known !== true || !this.parts.ownership.owns(service.logic.name)) continue;
+      this.deliver(slot, seat);
+      const turn = this.decide(service, seat, slot);
+      if (turn !== undefined) turns.push(turn);
+    }
+    if (turns.length > 0) this.append(slot, turns, acceptance);
+  }
+
+  /** A record of ours was read, effective or void: its batch may be complete. */
+  landed(slot: Slot | undefined, recordId: string): void {
+    slot?.inFlight.delete(recordId);
+  }
+
+  hasLost(slot: Slot): boolean {
+    return this.parts.services.some(({ logic }) => {
+      const seat = slot.seats.get(logic.name);
+      if (seat?.known !== true || !this.parts.ownership.owns(logic.name)) return false;
+      return Object.keys(this.lost(seat)).length > 0;
+    });
+  }
+
+  private lost(seat: Seat): ReturnType<EffectTable['lostCalls']> {
+    const { effects, presence } = this.parts;
+    return effects.lostCalls(seat.logic.name, seat.entry.core, (one) => presence.isGone(one));
+  }
+
+  private decide(
+    service: HostedService,
+    seat: Seat,
+    slot: Slot,
+  ): (SealedTurn & { traceparent: string }) | undefined {
+    const delivered = Object.keys(seat.entry.outbox).filter((address) =>
+      slot.acknowledged.has(address),
+    );
+    if (seat.entry.causes.length === 0 && !seat.kick && delivered.length === 0) return undefined;
+    seat.kick = false;
+    const facts = this.factsOf(service, seat, delivered);
+    const drafts = decideEntry(service.logic, seat.entry, facts);
+    if (drafts.length === 0) {
+      // DESIGN 3.7: a cause decided to nothing is not open.
+      if (seat.entry.causes.length > 0) seat.entry = { ...seat.entry, causes: [] };
+      return undefined;
+    }
+    const epoch = this.parts.ownership.epochOf(service.logic.name) ?? 0;
+    const { incarnation, release } = this.parts.identity;
+    const author = { epoch, incarnation, release };
+    const turn = buildTurn(service.logic, seat.entry, { drafts, facts, author, foreseen: [] });
+    return { ...turn, traceparent: this.trace(slot, seat, turn) };
+  }
+
+  private trace(slot: Slot, seat: Seat, turn: SealedTurn): string {
+    const cause = seat.entry.causes[0]?.event.record ?? '';
+    const parent = slot.traces.get(cause) ?? slot.traceparent;
+    const types = turn.body.events.map((event) => event.type).join(',');
+    return this.parts.ports.tracer.step(`decide ${seat.logic.name}`, {
+      parent,
+      seed: turn.id,
+      attributes: {
+        'longrein.session': slot.session,
+        'longrein.turn': turn.id,
+        'longrein.events': types,
+      },
+    });
+  }
+
+  private factsOf(service: HostedService, seat: Seat, delivered: readonly string[]): FactsInput {
+    const { core, state } = seat.entry;
+    const nowMs = Math.max(core.last.atMs, this.parts.ports.clock.nowMs());
+    const gathered = service.facts?.(state, core.meta) ?? { facts: {} };
+    return {
+      nowMs,
+      delivered,
+      lost: this.lost(seat),
+      service: gathered.facts,
+      attachments: gathered.attachments ?? {},
+    };
+  }
+
+  private append(
+    slot: Slot,
+    turns: readonly (SealedTurn & { traceparent: string })[],
+    acceptance: AcceptanceState,
+  ): void {
+    const { ownership, writer } = this.parts;
+    const forget = (): void => {
+      for (const turn of turns) slot.inFlight.delete(turn.id);
+      this.kick(slot);
+    };
+    for (const turn of turns) slot.inFlight.add(turn.id);
+    const records: DraftRecord[] = turns.map(({ id, body, traceparent }) => ({
+      id,
+      body,
+      traceparent,
+    }));
+    writer.push({
+      records,
+      stale: () => turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch),
+      onDropped: forget,
+      onRefused: () => {
+        forget();
+        ownership.renew(acceptance);
+      },
+    });
+  }
+
+  /** Sends deliveries that are open, each once per process; after a restart again (DESIGN 3.12). */
+  private deliver(slot: Slot, seat: Seat): void {
+    const { deliveries } = seat.logic;
+    if (deliveries === undefined) return;
+    for (const [address, event] of Object.entries(seat.entry.outbox)) {
+      if (slot.sending.has(address)) continue;
+      slot.sending.add(address);
+      const origin = {
+        event,
+        service: seat.logic.name,
+        session: seat.entry.core.meta,
+        traceparent: slot.traces.get(event.record) ?? slot.traceparent,
+      };
+      const sent = deliveries(event, seat.entry.core.meta).map((one) =>
+        this.parts.outlet.deliver(one, origin),
+      );
+      Promise.all(sent)
+        .then(() => {
+          slot.acknowledged.add(address);
+          this.parts.onSettle(slot.session);
+        })
+        .catch((thrown: unknown) => {
+          const fields = { session: slot.session, address, error: toError(thrown).message };
+          this.parts.ports.logger.error(
+            fields,
+            'delivery refused by the broker; the session stays open',
+          );
+        });
+    }
+  }
+
+  /** A checkpoint of each owned seat that has moved by at least so many records and has nothing open. */
+  checkpoint(slot: Slot, recordsLeast: number): void {
+    if (slot.inFlight.size > 0) return;
+    for (const seat of slot.seats.values()) {
+      const epoch = this.parts.ownership.epochOf(seat.logic.name);
+      if (epoch === undefined || !seat.known || seat.entry.causes.length > 0) continue;
+      if (seat.sinceCheckpoint < recordsLeast || seat.entry.core.status !== 'open') continue;
+      this.writeCheckpoint(slot, seat, epoch);
+    }
+  }
+
+  private writeCheckpoint(slot: Slot, seat: Seat, epoch: number): void {
+    const { identity, ports, ownership, writer } = this.parts;
+    const saved = saveEntry(seat.entry);
+    const { last } = seat.entry.core;
+    const body: CheckpointBody = {
+      kind: 'checkpoint',
+      session: slot.session,
+      service: seat.logic.name,
+      epoch,
+      incarnation: identity.incarnation,
+      cursor: { record: last.record, offset: last.offset },
+      fold: seat.logic.fold,
+      machines: seat.logic.machines,
+      stateHash: sha256(canonical(saved)),
+      state: sealContent(saltOf(slot.session), { mediaType: 'application/json', body: saved }),
+      atMs: ports.clock.nowMs(),
+      release: identity.release,
+    };
+    const id = `ckp_${recordHash(body).slice(0, 32)}`;
+    writer.push({
+      records: [{ id, body, traceparent: '' }],
+      stale: () => ownership.epochOf(seat.logic.name) !== epoch,
+    });
+    // Not again for the same records while this one is on the way.
+    seat.sinceCheckpoint = 0;
+  }
+}

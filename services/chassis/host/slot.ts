@@ -1,0 +1,110 @@
+import type { PlacedRecord } from '../protocol/record.ts';
+import { foldEntry, newEntry, restoreEntry, type ServiceEntry } from '../protocol/service-fold.ts';
+import type { AnyLogic } from '../protocol/service-logic.ts';
+import { type CoreStep, foldCore, type SessionCore } from '../protocol/session-core.ts';
+
+/** One service's part of a session in memory. */
+export type Seat = {
+  readonly logic: AnyLogic;
+  entry: ServiceEntry;
+  /** False until the session's opening or a checkpoint was read. */
+  known: boolean;
+  /** Records read before either, kept while catching up. */
+  waiting: PlacedRecord[];
+  /** The first offset that a restore of this seat would need. */
+  firstNeeded: number;
+  /** Records folded since the last checkpoint that was read back. */
+  sinceCheckpoint: number;
+  /** Decide even without causes: facts changed. */
+  kick: boolean;
+};
+
+/** A session of a partition in memory, with a seat for each hosted service that knows it. */
+export class Slot {
+  readonly session: string;
+  readonly seats = new Map<string, Seat>();
+  /** Ids of records of this host's batch that is on the way (DESIGN 3.6). */
+  readonly inFlight = new Set<string>();
+  /** Addresses of own events: deliveries on the way, and acknowledged ones not yet recorded. */
+  readonly sending = new Set<string>();
+  readonly acknowledged = new Set<string>();
+  /** Context of the newest record, for spans. */
+  readonly traces = new Map<string, string>();
+  traceparent = '';
+
+  constructor(session: string) {
+    this.session = session;
+  }
+
+  /** Any seat's core: all known seats agree on it. */
+  get core(): SessionCore | undefined {
+    for (const seat of this.seats.values()) if (seat.known) return seat.entry.core;
+    return undefined;
+  }
+
+  seatOf(logic: AnyLogic): Seat {
+    const known = this.seats.get(logic.name);
+    if (known !== undefined) return known;
+    const entry = newEntry(logic, this.session);
+    const counts = { firstNeeded: Number.POSITIVE_INFINITY, sinceCheckpoint: 0 };
+    const seat: Seat = { logic, entry, known: false, waiting: [], kick: false, ...counts };
+    this.seats.set(logic.name, seat);
+    return seat;
+  }
+
+  trace(record: PlacedRecord): void {
+    const { id, traceparent } = record.header;
+    if (traceparent === '') return;
+    this.traceparent = traceparent;
+    this.traces.set(id, traceparent);
+    if (this.traces.size <= 64) return;
+    const oldest = this.traces.keys().next().value;
+    if (oldest !== undefined) this.traces.delete(oldest);
+  }
+}
+
+/** Folds the core once for all seats that stand at the same one. */
+export function sharedCoreFold(record: PlacedRecord): (core: SessionCore) => CoreStep {
+  let from: SessionCore | undefined;
+  let step: CoreStep | undefined;
+  return (core) => {
+    if (step !== undefined && from === core) return step;
+    from = core;
+    step = foldCore(core, record);
+    return step;
+  };
+}
+
+/** Folds one record into one seat. Answers what the record brought to this seat. */
+export function foldSeat(
+  seat: Seat,
+  record: PlacedRecord,
+  fold: (core: SessionCore) => CoreStep,
+): CoreStep | undefined {
+  const { core } = seat.entry;
+  if (record.offset <= core.last.offset) return undefined;
+  const step = fold(core);
+  const before = seat.entry;
+  seat.entry = foldEntry(seat.logic, before, { record, step });
+  if (seat.entry !== before) seat.sinceCheckpoint += 1;
+  const { status } = step.core;
+  if (!seat.known && status !== 'unknown') {
+    seat.known = true;
+    seat.firstNeeded = Math.min(seat.firstNeeded, record.offset);
+  }
+  return step;
+}
+
+/** Starts a seat from a checkpoint and folds what was read after its cursor. */
+export function restoreSeat(seat: Seat, record: PlacedRecord): void {
+  const { body, header, offset } = record;
+  if (body.kind !== 'checkpoint') return;
+  seat.entry = restoreEntry(body.state.body ?? null, header.id);
+  seat.known = true;
+  seat.kick = true;
+  seat.sinceCheckpoint = 0;
+  seat.firstNeeded = Math.min(offset, body.cursor.offset + 1);
+  const waiting = seat.waiting;
+  seat.waiting = [];
+  for (const one of waiting) foldSeat(seat, one, sharedCoreFold(one));
+}

@@ -1,0 +1,90 @@
+import { timerFiredId } from '../protocol/ids.ts';
+import type { InputBody } from '../protocol/record.ts';
+import { saltOf, sealEvent } from '../protocol/seal.ts';
+import type { TimerSetting } from '../protocol/session-core.ts';
+import type { HostPorts } from './ports.ts';
+import type { Slot } from './slot.ts';
+import type { PartitionWriter } from './writer.ts';
+
+type Armed = Readonly<{ setting: TimerSetting; cancel: () => void }>;
+
+/**
+ * Timers of one partition (DESIGN 3.10). The owner of the service that set a timer writes the input when it is due;
+ * the due time is the one in the log, so a restart keeps it.
+ */
+export class Timers {
+  private readonly armed = new Map<string, Map<string, Armed>>();
+  private readonly seen = new WeakMap<Slot, object>();
+  private readonly ports: HostPorts;
+  private readonly writer: PartitionWriter;
+  private readonly owns: (service: string) => boolean;
+
+  constructor(parts: {
+    ports: HostPorts;
+    writer: PartitionWriter;
+    owns: (service: string) => boolean;
+  }) {
+    this.ports = parts.ports;
+    this.writer = parts.writer;
+    this.owns = parts.owns;
+  }
+
+  /** Brings the armed timers of a session in line with what the log says. */
+  arm(slot: Slot): void {
+    const { core } = slot;
+    if (core === undefined) return;
+    const timers = this.armed.get(slot.session);
+    if (timers === undefined && Object.keys(core.timers).length === 0) return;
+    if (this.seen.get(slot) === core.timers && timers !== undefined) return;
+    this.seen.set(slot, core.timers);
+    const current = timers ?? new Map<string, Armed>();
+    this.armed.set(slot.session, current);
+    for (const [timer, one] of current) {
+      if (core.timers[timer] === one.setting) continue;
+      one.cancel();
+      current.delete(timer);
+    }
+    for (const [timer, setting] of Object.entries(core.timers)) {
+      if (current.has(timer) || !this.owns(setting.service)) continue;
+      const delayMs = Math.max(0, setting.dueAtMs - this.ports.clock.nowMs());
+      const cancel = this.ports.clock.after(delayMs, () => this.fire(slot, timer, setting));
+      current.set(timer, { setting, cancel });
+    }
+  }
+
+  /** The same after ownership was won: timers of services that were not ours are armed now. */
+  rearm(slot: Slot): void {
+    this.seen.delete(slot);
+    this.arm(slot);
+  }
+
+  drop(session: string): void {
+    for (const one of this.armed.get(session)?.values() ?? []) one.cancel();
+    this.armed.delete(session);
+  }
+
+  clear(): void {
+    for (const session of [...this.armed.keys()]) this.drop(session);
+  }
+
+  private fire(slot: Slot, timer: string, setting: TimerSetting): void {
+    const { core } = slot;
+    if (core?.timers[timer] !== setting || !this.owns(setting.service)) return;
+    const { record, index, dueAtMs, service } = setting;
+    const body: InputBody = {
+      kind: 'input',
+      session: slot.session,
+      source: service,
+      atMs: Math.max(dueAtMs, core.last.atMs, this.ports.clock.nowMs()),
+      tenant: core.meta.tenant,
+      principal: core.meta.principal,
+      labels: core.meta.labels,
+      event: sealEvent(saltOf(slot.session), {
+        type: 'timer.fired',
+        data: { timer, record, index, dueAtMs },
+      }),
+    };
+    const id = timerFiredId(record, index);
+    this.writer.push({ records: [{ id, body, traceparent: slot.traceparent }] });
+  }
+}

@@ -1,0 +1,249 @@
+import { limits } from '../../../schemas/limits.ts';
+import { hasLargeContent, spillContents } from '../content/spill.ts';
+import { toError } from '../errors.ts';
+import { AppendError } from '../log/append-error.ts';
+import type { OutgoingRecord, PartitionName } from '../log/port.ts';
+import { headersOf, type PlacedRecord, parseHeader, type RecordBody } from '../protocol/record.ts';
+import type { HostPorts } from './ports.ts';
+
+/**
+ * Appends to one partition (DESIGN 3.2).
+ *
+ * W1 One request in flight per partition; the same bytes again until it is acknowledged, whatever was learned meanwhile.
+ * W2 Turns and checkpoints get their numbers when they are first sent, counted per service and epoch.
+ * W3 What was never sent may be dropped; what was sent never is.
+ * W4 A batch is never cut by a request.
+ */
+
+export type DraftRecord = Readonly<{ id: string; body: RecordBody; traceparent: string }>;
+
+export type Batch = Readonly<{
+  records: readonly DraftRecord[];
+  /** Asked just before the first sending; true drops the batch (W3). */
+  stale?: () => boolean;
+  onDropped?: () => void;
+  /** The broker has it, from this offset on. */
+  onAppended?: (baseOffset: number) => void;
+  /** The broker will never take it. */
+  onRefused?: (error: Error) => void;
+}>;
+
+/** A message that is not a record of a session log: results, dead letters, watermarks. */
+export type PlainMessage = Readonly<{
+  record: OutgoingRecord;
+  onAppended?: (offset: number) => void;
+  onRefused?: (error: Error) => void;
+}>;
+
+type Queued =
+  | Readonly<{ batch: Batch; ready: Promise<readonly RecordBody[]> | undefined }>
+  | PlainMessage;
+
+type Request = Readonly<{
+  records: readonly OutgoingRecord[];
+  placed: readonly (Omit<PlacedRecord, 'offset'> | undefined)[];
+  queued: readonly Queued[];
+}>;
+
+export type WriterEvents = Readonly<{
+  /** Records of ours were appended at these offsets, in this order: the short cut past reading them back. */
+  onAppended(records: readonly PlacedRecord[]): void;
+}>;
+
+export class PartitionWriter {
+  private readonly queue: Queued[] = [];
+  private readonly sequences = new Map<string, number>();
+  private running = false;
+  private closed = false;
+
+  private readonly partition: PartitionName;
+  private readonly ports: HostPorts;
+  private readonly events: WriterEvents;
+
+  constructor(partition: PartitionName, ports: HostPorts, events: WriterEvents) {
+    this.partition = partition;
+    this.ports = ports;
+    this.events = events;
+  }
+
+  push(batch: Batch): void {
+    const spill = batch.records.some(({ body }) =>
+      hasLargeContent(body, limits.contentInlineBytesMax),
+    );
+    const ready = spill ? this.spill(batch) : undefined;
+    ready?.catch(() => undefined);
+    this.queue.push({ batch, ready });
+    this.wake();
+  }
+
+  pushPlain(message: PlainMessage): void {
+    this.queue.push(message);
+    this.wake();
+  }
+
+  /** Whether anything is queued or on the way. */
+  get busy(): boolean {
+    return this.running;
+  }
+
+  /** Nothing more is sent; what is on the way may still land. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private spill(batch: Batch): Promise<readonly RecordBody[]> {
+    const { blobs } = this.ports;
+    return Promise.all(
+      batch.records.map(({ body }) => spillContents(body, blobs, limits.contentInlineBytesMax)),
+    );
+  }
+
+  private wake(): void {
+    if (this.running || this.closed) return;
+    this.running = true;
+    this.run().catch((thrown: unknown) => {
+      this.running = false;
+      this.ports.logger.error(
+        { ...this.partition, error: toError(thrown).message },
+        'writer stopped',
+      );
+      throw thrown;
+    });
+  }
+
+  private async run(): Promise<void> {
+    while (this.queue.length > 0 && !this.closed) {
+      const request = await this.nextRequest();
+      if (request.records.length > 0) await this.send(request);
+    }
+    this.running = false;
+  }
+
+  /** Takes whole batches up to the limits, numbers and encodes them. */
+  private async nextRequest(): Promise<Request> {
+    const records: OutgoingRecord[] = [];
+    const placed: (Omit<PlacedRecord, 'offset'> | undefined)[] = [];
+    const queued: Queued[] = [];
+    let bytes = 0;
+    while (this.queue.length > 0 && records.length < limits.requestRecordsMax) {
+      const next = this.queue[0] as Queued;
+      const encoded = await this.encode(next);
+      if (encoded === undefined) {
+        this.queue.shift();
+        continue;
+      }
+      const size = encoded.reduce((sum, one) => sum + (one.record.value?.length ?? 0), 0);
+      if (records.length > 0 && bytes + size > limits.requestBytesMax) break;
+      this.queue.shift();
+      bytes += size;
+      queued.push(next);
+      for (const one of encoded) {
+        records.push(this.numbered(one.record, one.body));
+        placed.push(one.body === undefined ? undefined : { header: one.header(), body: one.body });
+      }
+    }
+    return { records, placed, queued };
+  }
+
+  private async encode(next: Queued): Promise<readonly Encoded[] | undefined> {
+    if ('record' in next) return [new Encoded(next.record, undefined)];
+    const bodies = next.ready === undefined ? undefined : await next.ready;
+    if (next.batch.stale?.() === true) {
+      next.batch.onDropped?.();
+      return undefined;
+    }
+    const { records } = next.batch;
+    return records.map((one, index) => {
+      const place = {
+        batch: records[0]?.id ?? '',
+        batchIndex: index,
+        traceparent: one.traceparent,
+      };
+      const record = {
+        key: one.body.kind === 'epoch' ? `epoch/${one.body.host}` : one.body.session,
+        headers: headersOf(one.id, one.body, place),
+        value: this.ports.codec.encode(one.body.kind, bodies?.[index] ?? one.body),
+      };
+      return new Encoded(record, one.body);
+    });
+  }
+
+  private numbered(record: OutgoingRecord, body: RecordBody | undefined): OutgoingRecord {
+    if (body?.kind !== 'turn' && body?.kind !== 'checkpoint') return record;
+    const counter = `${body.service}/${body.epoch}`;
+    const sequence = (this.sequences.get(counter) ?? 0) + 1;
+    this.sequences.set(counter, sequence);
+    (record.headers as Record<string, string>)['lr_sequence'] = String(sequence);
+    return record;
+  }
+
+  private async send(request: Request): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const { baseOffset } = await this.ports.log.append(this.partition, request.records);
+        this.appended(request, baseOffset);
+        return;
+      } catch (thrown) {
+        if (thrown instanceof AppendError && thrown.failure === 'refused') {
+          this.refused(request, thrown);
+          return;
+        }
+        if (this.closed) return;
+        await this.pause(attempt, toError(thrown));
+      }
+    }
+  }
+
+  private pause(attempt: number, error: Error): Promise<void> {
+    const delayMs = Math.min(2_000, 50 * 2 ** Math.min(attempt, 6));
+    this.ports.logger.warn(
+      { ...this.partition, attempt, error: error.message },
+      'append not acknowledged; same bytes again',
+    );
+    return new Promise((resolve) => {
+      this.ports.clock.after(delayMs, resolve);
+    });
+  }
+
+  private appended(request: Request, baseOffset: number): void {
+    const records = request.placed.flatMap((one, index) =>
+      one === undefined ? [] : [{ ...one, offset: baseOffset + index }],
+    );
+    if (records.length === request.records.length) this.events.onAppended(records);
+    let offset = baseOffset;
+    for (const queued of request.queued) {
+      if ('record' in queued) {
+        queued.onAppended?.(offset);
+        offset += 1;
+        continue;
+      }
+      queued.batch.onAppended?.(offset);
+      offset += queued.batch.records.length;
+    }
+  }
+
+  private refused(request: Request, error: Error): void {
+    this.ports.logger.error({ ...this.partition, error: error.message }, 'append refused');
+    for (const queued of request.queued) {
+      if ('record' in queued) queued.onRefused?.(error);
+      else queued.batch.onRefused?.(error);
+    }
+  }
+}
+
+/** A record with its bytes; the header is parsed after numbering, from the very headers that were sent. */
+class Encoded {
+  readonly record: OutgoingRecord;
+  readonly body: RecordBody | undefined;
+
+  constructor(record: OutgoingRecord, body: RecordBody | undefined) {
+    this.record = record;
+    this.body = body;
+  }
+
+  header(): PlacedRecord['header'] {
+    const header = parseHeader(this.record.headers);
+    if (header === undefined) throw new Error('a record of ours has no kind');
+    return header;
+  }
+}

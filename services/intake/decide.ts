@@ -1,0 +1,118 @@
+import { type Draft, event, json, text } from '../../schemas/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { limits } from '../../schemas/limits.ts';
+import { goalLogId, keyLogId } from '../chassis/protocol/ids.ts';
+import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { deliveriesOf } from './deliveries.ts';
+import { evolve, type GoalLog, type IntakeState, type KeyLog } from './state.ts';
+
+function reject(log: GoalLog): Draft {
+  const { goalId, session, receivedAtMs, origin, problem } = log.received;
+  const told = log.contents['problem'] as JsonObject | undefined;
+  const known = { goalId, session, receivedAtMs, origin };
+  if (problem === undefined) {
+    const message = `${log.waiting} goals wait for the key ${log.received.key ?? ''} already`;
+    const data = { ...known, code: 'KEY_QUEUE_FULL', field: 'key', deadLetter: false };
+    return event('goal.rejected', data, {
+      message: text(message),
+      fix: text('send it again later'),
+    });
+  }
+  const original = log.contents['original'];
+  const data = { ...known, ...problem, deadLetter: original !== undefined };
+  return event('goal.rejected', data, {
+    message: text(String(told?.['message'] ?? problem.code)),
+    fix: text(String(told?.['fix'] ?? '')),
+    ...(original === undefined ? {} : { original: json(original) }),
+  });
+}
+
+function admit(log: GoalLog, nowMs: number): Draft {
+  const { origin: _origin, problem: _problem, receivedAtMs: _at, session, ...meta } = log.received;
+  const { goal, inputs, context } = log.contents;
+  const data = { ...meta, session, goalLog: goalLogId(session), openedAtMs: nowMs };
+  return event('goal.admitted', data, {
+    goal: text(String(goal ?? '')),
+    ...(inputs === undefined ? {} : { inputs: json(inputs) }),
+    ...(context === undefined ? {} : { context: json(context) }),
+  });
+}
+
+function cancelEarly(log: GoalLog): Draft {
+  const { goalId, session, receivedAtMs } = log.received;
+  const requestedBy = log.cancel?.requestedBy ?? '';
+  const reason = text(log.cancel?.reason ?? '');
+  return event('goal.cancelled', { goalId, session, receivedAtMs, requestedBy }, { reason });
+}
+
+function end(log: GoalLog, tenant: string): Draft {
+  const status = log.ended ?? 'failed';
+  const { key } = log.received;
+  const held = key !== undefined && log.received.problem === undefined;
+  return event('goal.ended', held ? { status, keyLog: keyLogId(tenant, key) } : { status });
+}
+
+function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
+  const { key, session } = log.received;
+  if (key === undefined) return admit(log, nowMs);
+  return event('goal.queued', { keyLog: keyLogId(tenant, key), session });
+}
+
+function decideGoal(log: GoalLog, tenant: string, nowMs: number): Draft[] {
+  const { received, cancel } = log;
+  if (log.ended !== null && !log.endRecorded) return [end(log, tenant)];
+  if (log.phase === 'over')
+    return log.undelivered.length === 0 ? [event('session.closed', {})] : [];
+  if (log.phase === 'admitted') {
+    if (cancel === null || cancel.forwarded) return [];
+    const { session, lane } = received;
+    const { requestedBy, reason } = cancel;
+    return [
+      event('goal.cancel-forwarded', { session, lane, requestedBy }, { reason: text(reason) }),
+    ];
+  }
+  if (received.problem !== undefined || log.phase === 'refused') return [reject(log)];
+  if (cancel !== null) return [cancelEarly(log)];
+  if (log.phase === 'received') return [enter(log, tenant, nowMs)];
+  return log.phase === 'granted' ? [admit(log, nowMs)] : [];
+}
+
+function decideKey(log: KeyLog): Draft[] {
+  const drafts: Draft[] = log.released.map((goalLog) => event('key.freed', { goalLog }));
+  const free = log.holder === null || log.released.includes(log.holder);
+  const [first, ...rest] = log.queue;
+  const waiting = free ? rest : log.queue;
+  if (free && first !== undefined) {
+    drafts.push(event('key.assigned', { goalLog: first, waiting: waiting.length }));
+  }
+  for (const goalLog of waiting.slice(limits.keyQueueMax)) {
+    drafts.push(event('key.denied', { goalLog, waiting: limits.keyQueueMax }));
+  }
+  return drafts;
+}
+
+const answered: ReadonlySet<string> = new Set([
+  'goal.received',
+  'goal.cancel-received',
+  'key.requested',
+  'key.granted',
+  'key.refused',
+  'key.released',
+  'session.ended',
+]);
+
+/** Goals in, sessions out: each goal once, goals of a key one after another, what cannot be done with a clear no. */
+export const intakeLogic: ServiceLogic<IntakeState> = {
+  name: 'intake',
+  behaviour: 1,
+  fold: 1,
+  machines: {},
+  initial: () => ({ kind: 'none' }),
+  evolve,
+  answers: (seen) => answered.has(seen.type),
+  decide(state, { session, nowMs }) {
+    if (state.kind === 'goal') return decideGoal(state, session.tenant, nowMs);
+    return state.kind === 'key' ? decideKey(state) : [];
+  },
+  deliveries: deliveriesOf,
+};

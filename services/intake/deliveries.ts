@@ -1,0 +1,128 @@
+import { bodyOf, event, json, type SeenEvent, text, textOf } from '../../schemas/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { deadLettersTopic, keysTopic, resultsTopic, sessionTopic } from '../../schemas/topics.ts';
+import { messageId } from '../chassis/protocol/ids.ts';
+import type { Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+function openSession(seen: SeenEvent<'goal.admitted'>): Delivery {
+  const { session, ...data } = seen.data;
+  const { goal, inputs, context } = seen.content;
+  const opened = event('session.opened', data, {
+    goal: text(textOf(goal)),
+    ...(inputs === undefined ? {} : { inputs: json(bodyOf(inputs)) }),
+    ...(context === undefined ? {} : { context: json(bodyOf(context)) }),
+  });
+  const topic = sessionTopic(data.lane);
+  return { to: 'log', topic, session, identity: ['opened'], event: opened };
+}
+
+type Unopened = SeenEvent<'goal.rejected'> | SeenEvent<'goal.cancelled'>;
+
+/** The result of a goal that never got a session. */
+function result(seen: Unopened, meta: SessionMeta, error: JsonObject): Delivery {
+  const { goalId, session, receivedAtMs } = seen.data;
+  const value: JsonObject = {
+    goalId,
+    session,
+    status: seen.type === 'goal.rejected' ? 'rejected' : 'cancelled',
+    error,
+    usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 },
+    ...(Object.keys(meta.labels).length === 0 ? {} : { labels: meta.labels }),
+    openedAt: iso(receivedAtMs),
+    endedAt: iso(seen.atMs),
+  };
+  const id = messageId(session, ['result']);
+  return { to: 'public', topic: resultsTopic, key: session, type: 'longrein.result.v1', id, value };
+}
+
+function reasonOf(seen: SeenEvent<'goal.rejected'>): JsonObject {
+  const fix = textOf(seen.content.fix);
+  return {
+    code: seen.data.code,
+    message: textOf(seen.content.message),
+    ...(seen.data.field === undefined ? {} : { field: seen.data.field }),
+    ...(fix === '' ? {} : { fix }),
+  };
+}
+
+function rejected(seen: SeenEvent<'goal.rejected'>, meta: SessionMeta): Delivery[] {
+  const reason = reasonOf(seen);
+  const answer = result(seen, meta, reason);
+  if (!seen.data.deadLetter) return [answer];
+  const { goalId, session, origin } = seen.data;
+  const original = seen.content.original === undefined ? '' : textOf(seen.content.original);
+  const letter: Delivery = {
+    to: 'public',
+    topic: deadLettersTopic,
+    key: goalId,
+    type: 'longrein.dead-letter.v1',
+    id: messageId(session, ['dead-letter']),
+    value: { reason, origin, original, session, goalId, at: iso(seen.atMs) },
+  };
+  return [letter, answer];
+}
+
+function cancelled(seen: SeenEvent<'goal.cancelled'>, meta: SessionMeta): Delivery {
+  const reason = textOf(seen.content.reason);
+  const message = reason === '' ? 'cancelled before its session opened' : reason;
+  return result(seen, meta, { code: 'CANCELLED', message });
+}
+
+function forwardCancel(seen: SeenEvent<'goal.cancel-forwarded'>): Delivery {
+  const { session, lane, requestedBy } = seen.data;
+  const reason = { reason: text(textOf(seen.content.reason)) };
+  const request = event('session.cancel-requested', { requestedBy }, reason);
+  return { to: 'log', topic: sessionTopic(lane), session, identity: ['cancel'], event: request };
+}
+
+const toKeys = (
+  target: string,
+  identity: string[],
+  draft: Extract<Delivery, { to: 'log' }>['event'],
+): Delivery => ({
+  to: 'log',
+  topic: keysTopic,
+  session: target,
+  identity,
+  event: draft,
+});
+
+/** The writes to other logs that follow from events of goal logs and key logs (DESIGN 3.12). */
+export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
+  const own = meta.session;
+  switch (seen.type) {
+    case 'goal.queued':
+      return [
+        toKeys(
+          seen.data.keyLog,
+          ['requested', own],
+          event('key.requested', { goalLog: own, session: seen.data.session }),
+        ),
+      ];
+    case 'goal.admitted':
+      return [openSession(seen)];
+    case 'goal.rejected':
+      return rejected(seen, meta);
+    case 'goal.cancelled':
+      return [cancelled(seen, meta)];
+    case 'goal.cancel-forwarded':
+      return [forwardCancel(seen)];
+    case 'goal.ended':
+      if (seen.data.keyLog === undefined) return [];
+      return [toKeys(seen.data.keyLog, ['released', own], event('key.released', { goalLog: own }))];
+    case 'key.assigned':
+      return [toKeys(seen.data.goalLog, ['granted', own], event('key.granted', { keyLog: own }))];
+    case 'key.denied':
+      return [
+        toKeys(
+          seen.data.goalLog,
+          ['refused', own],
+          event('key.refused', { keyLog: own, waiting: seen.data.waiting }),
+        ),
+      ];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,150 @@
+import { bodyOf, type DataOf, type SeenEvent } from '../../schemas/event.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import { addressOf } from '../chassis/protocol/service-logic.ts';
+
+/**
+ * Intake works on logs of its own (DESIGN 3.8): a goal log follows one goal from its arrival to its end; a key log
+ * gives the goals of one key their turns, one after another.
+ */
+
+type Ending = DataOf<'goal.ended'>['status'];
+
+export type GoalLog = Readonly<{
+  kind: 'goal';
+  received: DataOf<'goal.received'>;
+  /** Bodies of goal, inputs, context, problem and original; dropped once they were handed on. */
+  contents: Readonly<Record<string, JsonValue>>;
+  phase: 'received' | 'queued' | 'granted' | 'refused' | 'admitted' | 'over';
+  waiting: number;
+  cancel: Readonly<{ requestedBy: string; reason: string; forwarded: boolean }> | null;
+  /** Set when the goal is over: what remains is to hand the key back and to close. */
+  ended: Ending | null;
+  endRecorded: boolean;
+  /** Own events whose deliveries are not acknowledged, by address. */
+  undelivered: readonly string[];
+}>;
+
+export type KeyLog = Readonly<{
+  kind: 'key';
+  holder: string | null;
+  queue: readonly string[];
+  /** Goal logs that gave the key back, not yet answered. */
+  released: readonly string[];
+}>;
+
+export type IntakeState = Readonly<{ kind: 'none' }> | GoalLog | KeyLog;
+
+const delivered: ReadonlySet<string> = new Set([
+  'goal.queued',
+  'goal.admitted',
+  'goal.rejected',
+  'goal.cancelled',
+  'goal.cancel-forwarded',
+]);
+
+/** Whether an event of a goal log leads to a write to another log. */
+export const hasDelivery = (event: SeenEvent): boolean =>
+  delivered.has(event.type) || (event.type === 'goal.ended' && event.data.keyLog !== undefined);
+
+function open(event: SeenEvent<'goal.received'>): GoalLog {
+  const contents: Record<string, JsonValue> = {};
+  for (const [name, content] of Object.entries(event.content)) contents[name] = bodyOf(content);
+  return {
+    kind: 'goal',
+    received: event.data,
+    contents,
+    phase: 'received',
+    waiting: 0,
+    cancel: null,
+    ended: null,
+    endRecorded: false,
+    undelivered: [],
+  };
+}
+
+function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
+  switch (event.type) {
+    case 'goal.queued':
+      return { ...log, phase: 'queued' };
+    case 'goal.admitted':
+      return { ...log, phase: 'admitted', contents: {} };
+    case 'goal.rejected':
+      return { ...log, phase: 'over', ended: 'rejected', contents: {} };
+    case 'goal.cancelled':
+      return { ...log, phase: 'over', ended: 'cancelled', contents: {} };
+    case 'goal.cancel-forwarded':
+      return log.cancel === null ? log : { ...log, cancel: { ...log.cancel, forwarded: true } };
+    case 'goal.ended':
+      return { ...log, phase: 'over', endRecorded: true };
+    case 'delivery.acknowledged': {
+      const address = addressOf(event.data);
+      return { ...log, undelivered: log.undelivered.filter((one) => one !== address) };
+    }
+    default:
+      return log;
+  }
+}
+
+function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
+  switch (event.type) {
+    case 'key.granted':
+      return log.phase === 'queued' ? { ...log, phase: 'granted' } : log;
+    case 'key.refused':
+      return log.phase === 'queued'
+        ? { ...log, phase: 'refused', waiting: event.data.waiting }
+        : log;
+    case 'goal.cancel-received': {
+      if (log.cancel !== null || log.phase === 'over') return log;
+      const reason = event.content.reason === undefined ? '' : String(bodyOf(event.content.reason));
+      return { ...log, cancel: { requestedBy: event.data.requestedBy, reason, forwarded: false } };
+    }
+    case 'session.ended':
+      return log.phase === 'admitted' ? { ...log, ended: event.data.status } : log;
+    default: {
+      const next = evolveOwn(log, event);
+      if (event.service === 'input' || !hasDelivery(event)) return next;
+      return { ...next, undelivered: [...next.undelivered, addressOf(event)] };
+    }
+  }
+}
+
+function request(log: KeyLog, goalLog: string): KeyLog {
+  if (log.holder === goalLog || log.queue.includes(goalLog)) return log;
+  return { ...log, queue: [...log.queue, goalLog] };
+}
+
+function evolveKey(log: KeyLog, event: SeenEvent): KeyLog {
+  switch (event.type) {
+    case 'key.requested':
+      return request(log, event.data.goalLog);
+    case 'key.released': {
+      const { goalLog } = event.data;
+      if (log.holder === goalLog) return { ...log, released: [...log.released, goalLog] };
+      return { ...log, queue: log.queue.filter((one) => one !== goalLog) };
+    }
+    case 'key.assigned':
+      return {
+        ...log,
+        holder: event.data.goalLog,
+        queue: log.queue.filter((one) => one !== event.data.goalLog),
+      };
+    case 'key.denied':
+      return { ...log, queue: log.queue.filter((one) => one !== event.data.goalLog) };
+    case 'key.freed':
+      return {
+        ...log,
+        holder: null,
+        released: log.released.filter((one) => one !== event.data.goalLog),
+      };
+    default:
+      return log;
+  }
+}
+
+export function evolve(state: IntakeState, event: SeenEvent): IntakeState {
+  if (state.kind === 'goal') return evolveGoal(state, event);
+  if (state.kind === 'key') return evolveKey(state, event);
+  if (event.type === 'goal.received') return open(event);
+  if (event.type !== 'key.requested') return state;
+  return { kind: 'key', holder: null, queue: [event.data.goalLog], released: [] };
+}
