@@ -23,6 +23,8 @@ export const sessionTopic = (lane: string): string => `longrein.sessions.${lane}
 export const goalsTopic = 'longrein.goals';
 export const resultsTopic = 'longrein.results';
 export const keysTopic = 'longrein.keys';
+/** The event store's own logs: which ranges of which partitions are fixed and stored. */
+export const sinksTopic = 'longrein.sinks';
 export const watermarksTopic = 'longrein.watermarks';
 export const presenceTopic = 'longrein.presence';
 export const deadLettersTopic = 'longrein.dead-letters';
@@ -66,6 +68,7 @@ export const topics: readonly TopicDefinition[] = [
     to: ['other systems'],
   }),
   sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator']),
+  sessionLog(sinksTopic, 'topic/partition that is stored', ['event-store']),
   stateTopic(watermarksTopic, 'service, topic, partition'),
   stateTopic(registryTopic, 'kind, name'),
   {

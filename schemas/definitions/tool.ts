@@ -3,7 +3,10 @@ import type { JsonObject } from '../json.ts';
 export type ToolRisk = 'low' | 'medium' | 'high' | 'critical';
 export type ToolSideEffects = 'none' | 'read' | 'write' | 'destructive';
 
-/** Who carries a call out: code of this program, a tool of an MCP server, or code that the call brings along. */
+/**
+ * Who carries a call out: code of this program, a tool of an MCP server, or code that the call
+ * brings along.
+ */
 export type ToolRunnerReference =
   | Readonly<{ kind: 'builtin'; name: string }>
   | Readonly<{ kind: 'mcp'; server: string; tool: string }>
@@ -19,7 +22,9 @@ export type ToolDefinition = Readonly<{
   category: string;
   risk: ToolRisk;
   sideEffects: ToolSideEffects;
-  /** The same call twice has the effect of one: it may be run again when nobody saw how it ended. */
+  /**
+   * The same call twice has the effect of one: it may be run again when nobody saw how it ended.
+   */
   idempotent: boolean;
   runner: ToolRunnerReference;
   /** Roles of agents that may call it. */

@@ -550,6 +550,37 @@ violations: ContentV1
 }
 }
 /**
+ * Exactly these records will be stored, by whoever holds the claim; the bounds never change.
+ */
+export interface RangeFixedV1 {
+type: "range.fixed"
+version: 1
+data: {
+call: string
+attempt: number
+deadlineAtMs: number
+topic: string
+partition: number
+from: number
+to: number
+needFrom: number
+}
+}
+/**
+ * The records of a fixed range are in ClickHouse.
+ */
+export interface RangeStoredV1 {
+type: "range.stored"
+version: 1
+data: {
+call: string
+claim: string
+attempt: number
+rows: number
+durationMs: number
+}
+}
+/**
  * The result of the goal, once all that was running has stopped.
  */
 export interface ResultPublishedV1 {
@@ -703,6 +734,18 @@ content: {
 goal: ContentV1
 inputs?: ContentV1
 context?: ContentV1
+}
+}
+/**
+ * The event store begins to follow a partition of a topic.
+ */
+export interface SinkOpenedV1 {
+type: "sink.opened"
+version: 1
+data: {
+topic: string
+partition: number
+fromOffset: number
 }
 }
 /**
@@ -1004,6 +1047,7 @@ export interface TurnEvents {
   'plan.accepted': PlanAcceptedV1;
   'plan.proposed': PlanProposedV1;
   'plan.rejected': PlanRejectedV1;
+  'range.fixed': RangeFixedV1;
   'result.published': ResultPublishedV1;
   'sandbox.leased': SandboxLeasedV1;
   'sandbox.released': SandboxReleasedV1;
@@ -1038,9 +1082,11 @@ export interface InputEvents {
   'key.requested': KeyRequestedV1;
   'model.completed': ModelCompletedV1;
   'model.failed': ModelFailedV1;
+  'range.stored': RangeStoredV1;
   'session.cancel-requested': SessionCancelRequestedV1;
   'session.ended': SessionEndedV1;
   'session.opened': SessionOpenedV1;
+  'sink.opened': SinkOpenedV1;
   'timer.fired': TimerFiredV1;
   'tool.completed': ToolCompletedV1;
   'tool.failed': ToolFailedV1;
@@ -1079,6 +1125,8 @@ export const eventTypes = [
   'plan.accepted',
   'plan.proposed',
   'plan.rejected',
+  'range.fixed',
+  'range.stored',
   'result.published',
   'sandbox.leased',
   'sandbox.released',
@@ -1089,6 +1137,7 @@ export const eventTypes = [
   'session.ended',
   'session.failed',
   'session.opened',
+  'sink.opened',
   'task.abandoned',
   'task.cancelled',
   'task.completed',

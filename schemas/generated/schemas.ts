@@ -2290,6 +2290,141 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:range.fixed:v1",
+  "title": "RangeFixedV1",
+  "description": "Exactly these records will be stored, by whoever holds the claim; the bounds never change.",
+  "x-record": "turn",
+  "x-writers": [
+   "event-store"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "range.fixed"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "deadlineAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "topic": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "partition": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "from": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "to": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "needFrom": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "call",
+     "attempt",
+     "deadlineAtMs",
+     "topic",
+     "partition",
+     "from",
+     "to",
+     "needFrom"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:range.stored:v1",
+  "title": "RangeStoredV1",
+  "description": "The records of a fixed range are in ClickHouse.",
+  "x-record": "input",
+  "x-writers": [
+   "event-store"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "range.stored"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "claim": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "rows": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "durationMs": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "call",
+     "claim",
+     "attempt",
+     "rows",
+     "durationMs"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:result.published:v1",
   "title": "ResultPublishedV1",
   "description": "The result of the goal, once all that was running has stopped.",
@@ -2927,6 +3062,55 @@ export const eventSchemas: readonly JsonObject[] = [
    "version",
    "data",
    "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:sink.opened:v1",
+  "title": "SinkOpenedV1",
+  "description": "The event store begins to follow a partition of a topic.",
+  "x-record": "input",
+  "x-writers": [
+   "event-store"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "sink.opened"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "topic": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "partition": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "fromOffset": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "topic",
+     "partition",
+     "fromOffset"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
   ]
  },
  {
@@ -4387,6 +4571,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:plan.rejected:v1"
       },
       {
+       "$ref": "urn:longrein:event:range.fixed:v1"
+      },
+      {
        "$ref": "urn:longrein:event:result.published:v1"
       },
       {
@@ -4549,6 +4736,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:model.failed:v1"
      },
      {
+      "$ref": "urn:longrein:event:range.stored:v1"
+     },
+     {
       "$ref": "urn:longrein:event:session.cancel-requested:v1"
      },
      {
@@ -4556,6 +4746,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:session.opened:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:sink.opened:v1"
      },
      {
       "$ref": "urn:longrein:event:timer.fired:v1"

@@ -1,4 +1,5 @@
 import { LongreinError, toError } from '../errors.ts';
+import { partitionOf } from '../log/partition.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
 import { Outlet } from './outlet.ts';
@@ -91,6 +92,12 @@ export class Host {
         this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
     });
     this.tick();
+  }
+
+  /** Something outside the log changed for this session: its services look again. */
+  nudge(topic: string, session: string): void {
+    const partition = partitionOf(session, this.partitionCount(topic));
+    this.partitions.get(nameOf({ topic, partition }))?.nudge(session);
   }
 
   /** For health checks and tests. */

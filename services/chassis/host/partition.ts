@@ -337,6 +337,13 @@ export class Partition {
     if (slot !== undefined) this.settler.settle(slot, this.acceptance);
   }
 
+  nudge(session: string): void {
+    const slot = this.table.get(session);
+    if (slot === undefined) return;
+    this.settler.kick(slot);
+    this.settle(session);
+  }
+
   /** Facts that are not in the log may have changed (presence, clock): look at sessions with open claims. */
   look(): void {
     for (const slot of this.table.slots()) {

@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
+import { claimTypes } from '../protocol/session-core.ts';
 import type { ClosedSessions } from './closed-sessions.ts';
 import type { HostedService } from './ports.ts';
 import { foldSeat, restoreSeat, Slot, sharedCoreFold } from './slot.ts';
@@ -9,8 +10,6 @@ export type Folded = Readonly<{
   /** Whether the record brought events to at least one service. */
   came: boolean;
 }>;
-
-const claimTypes: ReadonlySet<string> = new Set(['tool.claimed', 'model.claimed']);
 
 /** The sessions of one partition in memory: a slot each, a seat in it for each hosted service. */
 export class SessionTable {

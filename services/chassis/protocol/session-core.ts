@@ -52,15 +52,26 @@ export type CoreStep = Readonly<{
   ignored?: Ignored;
 }>;
 
-const openings: ReadonlySet<string> = new Set(['session.opened', 'goal.received', 'key.requested']);
+const openings: ReadonlySet<string> = new Set([
+  'session.opened',
+  'goal.received',
+  'key.requested',
+  'sink.opened',
+]);
 const cancels: ReadonlySet<string> = new Set(['session.cancel-requested', 'goal.cancel-received']);
 const outcomes: ReadonlySet<string> = new Set([
   'tool.completed',
   'tool.failed',
   'model.completed',
   'model.failed',
+  'range.stored',
 ]);
-const claims: ReadonlySet<string> = new Set(['tool.claimed', 'model.claimed']);
+/** Events that claim a call: the writer's process alone may act on it (DESIGN 3.9). */
+export const claimTypes: ReadonlySet<string> = new Set([
+  'tool.claimed',
+  'model.claimed',
+  'range.fixed',
+]);
 const recentMax = 64;
 
 export function unknownSession(session: string): SessionCore {
@@ -203,7 +214,7 @@ function markUnknown(core: SessionCore, call: string): SessionCore {
 
 /** What one event of a turn means to every reader. */
 function foldTurnEvent(core: SessionCore, event: SeenEvent): SessionCore {
-  if (claims.has(event.type)) return claimCall(core, event);
+  if (claimTypes.has(event.type)) return claimCall(core, event);
   switch (event.type) {
     case 'tool.unknown':
       return markUnknown(core, event.data.call);
