@@ -32,11 +32,16 @@ export class EffectTable {
   private readonly ports: HostPorts;
   private readonly writer: PartitionWriter;
   private readonly identity: HostIdentity;
+  private readonly onLost: (session: string) => void;
 
-  constructor(ports: HostPorts, writer: PartitionWriter, identity: HostIdentity) {
-    this.ports = ports;
-    this.writer = writer;
-    this.identity = identity;
+  constructor(
+    parts: { ports: HostPorts; writer: PartitionWriter; identity: HostIdentity },
+    onLost: (session: string) => void,
+  ) {
+    this.ports = parts.ports;
+    this.writer = parts.writer;
+    this.identity = parts.identity;
+    this.onLost = onLost;
   }
 
   /** Own claims of a turn that was read back: start what the state still allows. */
@@ -94,7 +99,8 @@ export class EffectTable {
       .run(control)
       .then((draft) => {
         span.end();
-        this.finish(entry, { session: at.session, traceparent: span.traceparent, draft });
+        if (draft === undefined) this.lose(entry);
+        else this.finish(entry, { session: at.session, traceparent: span.traceparent, draft });
       })
       .catch((thrown: unknown) => {
         // A job promises not to throw. If it does, nobody knows what happened: the claim is left to be declared lost.
@@ -103,9 +109,15 @@ export class EffectTable {
           { call: job.call, error: toError(thrown).message },
           'effect broke its promise',
         );
-        this.running.delete(job.call);
+        this.lose(entry);
       })
       .finally(cancelDeadline);
+  }
+
+  /** Nobody saw how it ended: the owner decides what that means (DESIGN 5). */
+  private lose(entry: Running): void {
+    this.running.delete(entry.call);
+    this.onLost(entry.session);
   }
 
   private finish(

@@ -1,7 +1,7 @@
 import { LongreinError, toError } from '../errors.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../log/port.ts';
-import type { PlacedRecord } from '../protocol/record.ts';
+import type { InputBody, PlacedRecord } from '../protocol/record.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import { Partition } from './partition.ts';
@@ -98,6 +98,26 @@ export class Host {
   nudge(topic: string, session: string): void {
     const partition = partitionOf(session, this.partitionCount(topic));
     this.partitions.get(nameOf({ topic, partition }))?.nudge(session);
+  }
+
+  /** Appends an input to a session log that this host need not own. */
+  appendInput(
+    topic: string,
+    input: { id: string; body: InputBody; traceparent: string },
+    onAppended: () => void,
+  ): void {
+    const partition = partitionOf(input.body.session, this.partitionCount(topic));
+    this.writerOf({ topic, partition }).push({ records: [input], onAppended });
+  }
+
+  /** A position that is kept among the watermarks for a reader of another topic. */
+  async externalMark(name: string, at: PartitionName): Promise<number | undefined> {
+    await this.watermarks.current();
+    return this.watermarks.of(name, at)?.offset;
+  }
+
+  async writeExternalMark(name: string, at: PartitionName, offset: number): Promise<void> {
+    await this.watermarks.write([{ service: name, ...at, offset, acceptance: {} }], []);
   }
 
   /** For health checks and tests. */

@@ -86,7 +86,7 @@ export class Partition {
     this.expected = start.offset;
     this.queuedTo = start.offset;
     this.end = bounds.high;
-    this.effects = new EffectTable(ports, writer, identity);
+    this.effects = new EffectTable({ ports, writer, identity }, (session) => this.nudge(session));
     const names = parts.services.map((service) => service.logic.name);
     this.ownership = new Ownership(
       name,

@@ -1,11 +1,14 @@
 /**
- * Which member of a group gets which partition. Pure and deterministic: the same members always get the
- * same answer. Every topic is spread evenly by itself (so that no lane lies on one host), and a partition
- * stays where it was as long as that does not unbalance its topic.
+ * Which member of a group gets which partition. Pure and deterministic: the same members always get
+ * the same answer. Every topic is spread evenly by itself (so that no lane lies on one host), and a
+ * partition stays where it was as long as that does not unbalance its topic.
  */
 import type { PartitionName } from './port.ts';
 
-/** A member that asks for partitions. `owned` is what it held in `generation`, which may be outdated. */
+/**
+ * A member that asks for partitions. `owned` is what it held in `generation`, which may be
+ * outdated.
+ */
 export type GroupCandidate = Readonly<{
   id: string;
   topics: readonly string[];
@@ -52,7 +55,9 @@ function seatsOf(
   return seats;
 }
 
-/** Takes what members held out of `free`; of two that claim the same, the later generation is right. */
+/**
+ * Takes what members held out of `free`; of two that claim the same, the later generation is right.
+ */
 function claims(topic: string, candidates: readonly GroupCandidate[], free: Set<number>): Seat[] {
   const byGeneration = [...candidates].sort(
     (a, b) => b.generation - a.generation || compareText(a.id, b.id),
@@ -64,7 +69,9 @@ function claims(topic: string, candidates: readonly GroupCandidate[], free: Set<
   return seats.sort((a, b) => compareText(a.id, b.id));
 }
 
-/** The odd partitions go to those that already hold more of this topic, else to the least loaded. */
+/**
+ * The odd partitions go to those that already hold more of this topic, else to the least loaded.
+ */
 function giveQuotas(
   seats: readonly Seat[],
   count: number,
@@ -73,8 +80,7 @@ function giveQuotas(
   const floor = Math.floor(count / seats.length);
   const load = (seat: Seat): number => held.get(seat.id)?.length ?? 0;
   const ranked = [...seats].sort(
-    (a, b) =>
-      b.kept.length - a.kept.length || load(a) - load(b) || compareText(a.id, b.id),
+    (a, b) => b.kept.length - a.kept.length || load(a) - load(b) || compareText(a.id, b.id),
   );
   ranked.forEach((seat, rank) => {
     seat.quota = floor + (rank < count % seats.length ? 1 : 0);

@@ -12,7 +12,17 @@ export type Codec = Readonly<{
 /** `subject` is undefined where the id is none that this release registered. */
 export type Decoded = Readonly<{ schemaId: number; subject: string | undefined; body: unknown }>;
 
-export const subjects = ['turn', 'input', 'checkpoint', 'epoch', 'goal', 'result', 'watermark', 'presence', 'dead-letter'] as const;
+export const subjects = [
+  'turn',
+  'input',
+  'checkpoint',
+  'epoch',
+  'goal',
+  'result',
+  'watermark',
+  'presence',
+  'dead-letter',
+] as const;
 
 const headerBytes = 5;
 
@@ -26,7 +36,8 @@ function frame(id: number, body: object): Uint8Array {
 }
 
 /** Whether the bytes start like a framed record. JSON never starts with a zero byte. */
-export const isFramed = (value: Uint8Array): boolean => value.length > headerBytes && value[0] === 0;
+export const isFramed = (value: Uint8Array): boolean =>
+  value.length > headerBytes && value[0] === 0;
 
 function unframe(value: Uint8Array): { id: number; json: string } {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
@@ -42,7 +53,8 @@ export function createCodec(ids: ReadonlyMap<string, number>): Codec {
   return {
     encode(subject, body) {
       const id = ids.get(subject);
-      if (id === undefined) throw new LongreinError('SCHEMA_NOT_REGISTERED', `no schema id for ${subject}`);
+      if (id === undefined)
+        throw new LongreinError('SCHEMA_NOT_REGISTERED', `no schema id for ${subject}`);
       return frame(id, body);
     },
     decode(value) {
@@ -51,7 +63,9 @@ export function createCodec(ids: ReadonlyMap<string, number>): Codec {
         return { schemaId: id, subject: byId.get(id), body: JSON.parse(json) as unknown };
       } catch (thrown) {
         const { message } = toError(thrown);
-        throw new LongreinError('RECORD_NOT_JSON', `the value is not JSON: ${message}`, { cause: thrown });
+        throw new LongreinError('RECORD_NOT_JSON', `the value is not JSON: ${message}`, {
+          cause: thrown,
+        });
       }
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Which partition a key belongs to. Pure, and equal to what Kafka's Java client computes, so that records
- * written by other systems with the same key land beside ours.
+ * Which partition a key belongs to. Pure, and equal to what Kafka's Java client computes, so that
+ * records written by other systems with the same key land beside ours.
  */
 
 const SEED = 0x9747b28c;
@@ -19,7 +19,9 @@ export function murmur2(bytes: Uint8Array): number {
   return hash ^ (hash >>> 15);
 }
 
-/** The partition of this key among `partitions` (a positive integer that never changes for a topic). */
+/**
+ * The partition of this key among `partitions` (a positive integer that never changes for a topic).
+ */
 export function partitionOf(key: string, partitions: number): number {
   return (murmur2(encoder.encode(key)) & 0x7fffffff) % partitions;
 }

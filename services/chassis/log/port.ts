@@ -78,7 +78,10 @@ export type LogPort = Readonly<{
    * Appends records to one partition in one request. Throws `AppendError`: `uncertain` (lost answer, broker
    * away: the same call may be repeated) or `refused` (too large, not authorised: never written).
    */
-  append(partition: PartitionName, records: readonly OutgoingRecord[]): Promise<{ baseOffset: number }>;
+  append(
+    partition: PartitionName,
+    records: readonly OutgoingRecord[],
+  ): Promise<{ baseOffset: number }>;
   /** Joins a consumer group for the assignment of partitions. */
   join(group: string, topics: readonly string[], handlers: MembershipHandlers): Promise<Membership>;
   /** A reader outside every group. */

@@ -1,0 +1,101 @@
+/**
+ * What a schema cannot say of a plan: that its tasks can be run in some order, and that everything
+ * it names is there. Pure: the planner asks the same of every plan before it accepts it.
+ */
+
+import type {
+  PlanDefinition,
+  PlanInput,
+  TaskDefinition,
+} from '../../../schemas/definitions/plan.ts';
+import { findCycle } from './cycle.ts';
+import { expressionViolations } from './expression-rules.ts';
+import { fitsType, indefinite } from './inputs.ts';
+import type { Violation } from './problem.ts';
+
+/** What a plan, an agent or a tool may refer to: names only, so that it fits into a fact. */
+export type CatalogNames = Readonly<{
+  pools: readonly string[];
+  agents: readonly string[];
+  tools: readonly string[];
+  models: readonly string[];
+  mcpServers: readonly string[];
+}>;
+
+/** Every rule that `plan` breaks, in its own order; an empty list when it may run. */
+export function validatePlan(plan: PlanDefinition, catalog: CatalogNames): Violation[] {
+  const ids = plan.tasks.map(({ id }) => id);
+  const repeated = duplicates(ids, 'task');
+  return [
+    ...Object.entries(plan.inputs).flatMap(([name, input]) => defaultViolations(name, input)),
+    ...repeated.map((found) => ({ ...found, path: ['tasks', ...found.path, 'id'] })),
+    ...plan.tasks.flatMap((task, index) => taskViolations({ task, index, ids, catalog })),
+    ...(repeated.length === 0 ? cycleViolations(plan) : []),
+    ...unknownNames(plan.output.tasks ?? [], ids, 'task').map(under('output', 'tasks')),
+    ...expressionViolations(plan.output.shape ?? null, ['output', 'shape']),
+  ];
+}
+
+/** Names of `names` that `known` does not have; the path of each is its index. */
+export function unknownNames(
+  names: readonly string[],
+  known: readonly string[],
+  noun: string,
+): Violation[] {
+  return names.flatMap((name, index) => unknownName(name, known, noun).map(under(index)));
+}
+
+/** The violation of a name that is not there, at an empty path; none if it is. */
+export function unknownName(name: string, known: readonly string[], noun: string): Violation[] {
+  if (known.includes(name)) return [];
+  const shown = [...new Set(known)].sort().slice(0, 30).join(', ');
+  const fix = shown === '' ? `There is no ${noun} yet: add one.` : `Use one of: ${shown}.`;
+  return [{ path: [], reason: `There is no ${noun} "${name}".`, fix }];
+}
+
+/** Ids that stand more than once; the path of each is the index of the repeat. */
+export function duplicates(ids: readonly string[], noun: string): Violation[] {
+  return ids.flatMap((id, index) => {
+    if (ids.indexOf(id) === index) return [];
+    const reason = `There is another ${noun} "${id}" above.`;
+    return [{ path: [index], reason, fix: `Give each ${noun} an id of its own.` }];
+  });
+}
+
+/** Puts violations of a part under the part's place in the whole. */
+export function under(...prefix: readonly (string | number)[]): (found: Violation) => Violation {
+  return (found) => ({ ...found, path: [...prefix, ...found.path] });
+}
+
+type PlacedTask = Readonly<{
+  task: TaskDefinition;
+  index: number;
+  ids: readonly string[];
+  catalog: CatalogNames;
+}>;
+
+function taskViolations({ task, index, ids, catalog }: PlacedTask): Violation[] {
+  const path = ['tasks', index];
+  return [
+    ...unknownName(task.pool, catalog.pools, 'pool').map(under(...path, 'pool')),
+    ...unknownName(task.agent, catalog.agents, 'agent').map(under(...path, 'agent')),
+    ...unknownNames(task.needs, ids, 'task').map(under(...path, 'needs')),
+    ...expressionViolations(task.input, [...path, 'input']),
+  ];
+}
+
+function cycleViolations(plan: PlanDefinition): Violation[] {
+  const needs = new Map(plan.tasks.map(({ id, needs: others }) => [id, others] as const));
+  const cycle = findCycle(needs);
+  if (cycle === undefined) return [];
+  const index = plan.tasks.findIndex(({ id }) => id === cycle[0]);
+  const reason = `These tasks wait for one another: ${cycle.join(' -> ')}.`;
+  return [{ path: ['tasks', index, 'needs'], reason, fix: 'Remove one of these needs.' }];
+}
+
+function defaultViolations(name: string, input: PlanInput): Violation[] {
+  if (input.default === undefined || fitsType(input.default, input.type)) return [];
+  const reason = `The default of "${name}" is not ${indefinite(input.type)}.`;
+  const fix = 'Correct the default or the type.';
+  return [{ path: ['inputs', name, 'default'], reason, fix }];
+}

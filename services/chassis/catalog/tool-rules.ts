@@ -1,0 +1,77 @@
+/** What a schema cannot say of a tool or of an MCP server. Pure. */
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
+import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { toError } from '../errors.ts';
+import type { Violation } from './problem.ts';
+import { type CatalogNames, under, unknownName } from './rules.ts';
+
+/** Says why a value is not a JSON Schema that can be used; undefined if it is one. */
+export type SchemaCheck = (schema: JsonObject) => string | undefined;
+
+/** Strict: a keyword that is spelled wrong would let every argument pass. */
+export function createSchemaCheck(): SchemaCheck {
+  const ajv = new Ajv2020({ strict: true });
+  return (schema) => {
+    try {
+      ajv.compile(schema);
+      return undefined;
+    } catch (thrown) {
+      return toError(thrown).message;
+    } finally {
+      // Two tools may have schemas of one `$id`.
+      ajv.removeSchema(schema);
+    }
+  };
+}
+
+/** Every rule that `tool` breaks; an empty list when it may be used. */
+export function validateTool(
+  tool: ToolDefinition,
+  catalog: CatalogNames,
+  checkSchema: SchemaCheck,
+): Violation[] {
+  const { runner, inputSchema, outputSchema } = tool;
+  const invalid = (schema: JsonObject, member: string): Violation[] => {
+    const why = checkSchema(schema);
+    if (why === undefined) return [];
+    const reason = `"${member}" is not a valid JSON Schema: ${why}.`;
+    return [{ path: [member], reason, fix: 'Write it as JSON Schema of 2020-12.' }];
+  };
+  const server = runner.kind === 'mcp' ? runner.server : undefined;
+  return [
+    ...invalid(inputSchema, 'inputSchema'),
+    ...(inputSchema.type === 'object' ? [] : [notAnObject]),
+    ...(outputSchema === undefined ? [] : invalid(outputSchema, 'outputSchema')),
+    ...(server === undefined
+      ? []
+      : unknownName(server, catalog.mcpServers, 'MCP server').map(under('runner', 'server'))),
+  ];
+}
+
+const notAnObject: Violation = {
+  path: ['inputSchema'],
+  reason: 'The arguments of a tool are an object, but "inputSchema" does not say so.',
+  fix: 'Add "type: object" to it.',
+};
+
+const variable = /\$\{([^}]*)\}/g;
+
+/** Variables of `server` that nobody fills in. The path is inside the server. */
+export function validateServer(server: McpServerDefinition): Violation[] {
+  const places: [(string | number)[], string][] = server.args.map((text, index) => [
+    ['args', index],
+    text,
+  ]);
+  if (server.cwd !== undefined) places.push([['cwd'], server.cwd]);
+  return places.flatMap(([path, text]) =>
+    [...text.matchAll(variable)]
+      .filter(([, name]) => name !== 'workspace')
+      .map(([shown]) => {
+        const fix = `Only \${workspace} can be used.`;
+        return { path, reason: `"${shown}" has no value.`, fix };
+      }),
+  );
+}

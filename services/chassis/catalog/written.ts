@@ -1,0 +1,129 @@
+/**
+ * Definitions as people write them, and the values that stand in for what they leave out. After
+ * this nothing is optional but what may really be missing.
+ */
+
+import type {
+  AgentDefinition,
+  ModelAgent,
+  ProcedureAgent,
+} from '../../../schemas/definitions/agent.ts';
+import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
+import type {
+  PlanDefinition,
+  PlanInput,
+  PlanOutput,
+  TaskDefinition,
+} from '../../../schemas/definitions/plan.ts';
+import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
+import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
+
+type Optional<T, K extends keyof T> = Readonly<Omit<T, K> & Partial<Pick<T, K>>>;
+
+type WrittenInput = Optional<PlanInput, 'required'>;
+type WrittenTask = Optional<TaskDefinition, Exclude<keyof TaskDefinition, 'id' | 'pool' | 'agent'>>;
+type WrittenOutput = Optional<PlanOutput, 'conflict'>;
+
+export type WrittenPlan = Readonly<
+  Pick<PlanDefinition, 'name' | 'version' | 'description'> & {
+    inputs?: Readonly<Record<string, WrittenInput>>;
+    tasks: readonly WrittenTask[];
+    output?: WrittenOutput;
+  }
+>;
+export type WrittenModelAgent = Optional<
+  ModelAgent,
+  | 'tools'
+  | 'system'
+  | 'stepsMax'
+  | 'outputTokensMax'
+  | 'modelTimeoutMs'
+  | 'modelAttemptsMax'
+  | 'output'
+>;
+export type WrittenAgent = ProcedureAgent | WrittenModelAgent;
+export type WrittenTool = Optional<
+  ToolDefinition,
+  'idempotent' | 'timeoutMs' | 'argumentBytesMax' | 'resultBytesMax'
+>;
+export type WrittenPools = readonly Optional<PoolDefinition, 'concurrencyMax'>[];
+export type WrittenServers = Readonly<
+  Record<
+    string,
+    Optional<Omit<McpServerDefinition, 'name'>, 'args' | 'env' | 'startTimeoutMs' | 'trusted'>
+  >
+>;
+export type WrittenModels = Readonly<Record<string, string>>;
+
+const taskDefaults = {
+  needs: [],
+  input: {},
+  priority: 0,
+  timeoutMs: 60_000,
+  attemptsMax: 3,
+  backoffMs: 500,
+  onFailure: 'fail',
+} as const;
+
+/**
+ * A plan with every task complete; an input without a default is required unless the file says
+ * otherwise.
+ */
+export function completePlan(written: WrittenPlan): PlanDefinition {
+  const { name, version, description, output } = written;
+  const inputs = Object.entries(written.inputs ?? {}).map(([input, definition]) => {
+    return [input, { required: definition.default === undefined, ...definition }] as const;
+  });
+  return {
+    name,
+    version,
+    description,
+    inputs: Object.fromEntries(inputs),
+    tasks: written.tasks.map((task) => ({ ...taskDefaults, ...task })),
+    output: { conflict: 'list', ...(output ?? { kind: 'collect' }) },
+  };
+}
+
+const modelAgentDefaults = {
+  tools: [],
+  system: '',
+  stepsMax: 8,
+  outputTokensMax: 1024,
+  modelTimeoutMs: 60_000,
+  modelAttemptsMax: 3,
+  output: 'text',
+} as const;
+
+/** An agent with every member; `when` may be written with or without the `=` of templates. */
+export function completeAgent(written: WrittenAgent): AgentDefinition {
+  if (written.kind === 'model') return { ...modelAgentDefaults, ...written };
+  const steps = written.steps.map(({ when, ...step }) => {
+    return when === undefined ? step : { ...step, when: when.replace(/^=/, '') };
+  });
+  return { ...written, steps };
+}
+
+const toolDefaults = { timeoutMs: 30_000, argumentBytesMax: 262_144, resultBytesMax: 1_048_576 };
+
+/**
+ * A tool with every member; one that changes nothing is idempotent unless the file says otherwise.
+ */
+export function completeTool(written: WrittenTool): ToolDefinition {
+  const idempotent = written.sideEffects === 'none' || written.sideEffects === 'read';
+  return { ...toolDefaults, idempotent, ...written };
+}
+
+/** The pools by name. */
+export function completePools(written: WrittenPools): [string, PoolDefinition][] {
+  return written.map((pool) => [pool.name, { concurrencyMax: 8, ...pool }]);
+}
+
+const serverDefaults = { args: [], env: [], startTimeoutMs: 10_000, trusted: false };
+
+/** The servers by name; without a word about it, none is trusted. */
+export function completeServers(written: WrittenServers): [string, McpServerDefinition][] {
+  return Object.entries(written).map(([name, server]) => [
+    name,
+    { name, ...serverDefaults, ...server },
+  ]);
+}

@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { LongreinError, toError } from '../errors.ts';
+import { logLevels } from '../telemetry/logger.ts';
+import { packageRoot } from './package-root.ts';
+
+/** Settings that every process shares. Read once, from the environment and the local stack's file. */
+
+const stackSchema = z.object({
+  brokers: z.array(z.string()).optional(),
+  registryUrl: z.string().optional(),
+  clickhouseUrl: z.string().optional(),
+});
+
+const list = z.string().transform((text) => text.split(',').map((one) => one.trim()).filter((one) => one !== ''));
+const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+
+const environmentSchema = z.object({
+  LONGREIN_BROKERS: list.optional(),
+  LONGREIN_REGISTRY_URL: z.url().optional(),
+  LONGREIN_CLICKHOUSE_URL: z.url().optional(),
+  LONGREIN_STATE_DIR: z.string().min(1).optional(),
+  LONGREIN_BLOB_DIR: z.string().min(1).optional(),
+  LONGREIN_CATALOG: list.optional(),
+  LONGREIN_WORKSPACE: z.string().min(1).optional(),
+  LONGREIN_PARTITIONS: whole(1, 1024).default(12),
+  LONGREIN_REPLICATION: whole(1, 9).default(1),
+  LONGREIN_SESSION_TIMEOUT_MS: whole(6_000, 300_000).default(10_000),
+  LONGREIN_HOUSEKEEPING_MS: whole(100, 600_000).default(5_000),
+  LONGREIN_LOG_LEVEL: z.enum(logLevels).default('info'),
+  LONGREIN_MODEL: z.string().min(3).max(200).optional(),
+  LONGREIN_HOST: z.string().min(1).max(100).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
+});
+
+export type RuntimeConfig = Readonly<{
+  brokers: readonly string[];
+  registryUrl: string;
+  clickhouseUrl: string | undefined;
+  stateDir: string;
+  blobDir: string;
+  catalogDirs: readonly string[];
+  /** What file tools may read. */
+  workspaceDir: string;
+  partitions: number;
+  replication: number;
+  sessionTimeoutMs: number;
+  housekeepingMs: number;
+  logLevel: (typeof logLevels)[number];
+  host: string;
+  otlpEndpoint: string | undefined;
+  /** `provider/model` that every model alias of the catalog stands for; undefined: as the files say. */
+  model: string | undefined;
+}>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function parse(environment: Environment): z.infer<typeof environmentSchema> {
+  const known = Object.keys(environmentSchema.shape);
+  const given = Object.fromEntries(
+    known.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
+  const parsed = environmentSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new LongreinError('CONFIG_INVALID', `the environment is not valid: ${lines.join('; ')}`, {
+    fix: 'set the named variables to values in their bounds, or unset them',
+  });
+}
+
+function readStack(stateDir: string): z.infer<typeof stackSchema> {
+  const path = join(stateDir, 'stack.json');
+  if (!existsSync(path)) return {};
+  try {
+    return stackSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (thrown) {
+    throw new LongreinError('STACK_FILE_INVALID', `${path} cannot be read: ${toError(thrown).message}`, {
+      fix: 'run `longrein up`, which writes it anew',
+      cause: thrown,
+    });
+  }
+}
+
+const missing = (what: string, variable: string): LongreinError =>
+  new LongreinError('CONFIG_MISSING', `no ${what} is known`, {
+    fix: `run \`longrein up\` for a local stack, or set ${variable}`,
+  });
+
+/** Where the local stack keeps its state: LONGREIN_STATE_DIR, or `.longrein` in the package's root. */
+export const stateDirOf = (environment: Environment): string =>
+  resolve(environment['LONGREIN_STATE_DIR'] ?? join(packageRoot, '.longrein'));
+
+/** Reads the settings. Throws LongreinError CONFIG_INVALID, CONFIG_MISSING or STACK_FILE_INVALID. */
+export function readRuntimeConfig(environment: Environment = process.env): RuntimeConfig {
+  const given = parse(environment);
+  const stateDir = stateDirOf(environment);
+  const stack = readStack(stateDir);
+  const brokers = given.LONGREIN_BROKERS ?? stack.brokers ?? [];
+  if (brokers.length === 0) throw missing('broker', 'LONGREIN_BROKERS (host:port, comma separated)');
+  const registryUrl = given.LONGREIN_REGISTRY_URL ?? stack.registryUrl;
+  if (registryUrl === undefined) throw missing('schema registry', 'LONGREIN_REGISTRY_URL');
+  return Object.freeze({
+    brokers,
+    registryUrl,
+    clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl,
+    stateDir,
+    blobDir: resolve(given.LONGREIN_BLOB_DIR ?? join(stateDir, 'blobs')),
+    catalogDirs: (given.LONGREIN_CATALOG ?? [join(packageRoot, 'deploy/examples')]).map((one) => resolve(one)),
+    workspaceDir: resolve(given.LONGREIN_WORKSPACE ?? process.cwd()),
+    partitions: given.LONGREIN_PARTITIONS,
+    replication: given.LONGREIN_REPLICATION,
+    sessionTimeoutMs: given.LONGREIN_SESSION_TIMEOUT_MS,
+    housekeepingMs: given.LONGREIN_HOUSEKEEPING_MS,
+    logLevel: given.LONGREIN_LOG_LEVEL,
+    host: given.LONGREIN_HOST ?? `host-${process.pid}`,
+    otlpEndpoint: given.OTEL_EXPORTER_OTLP_ENDPOINT,
+    model: given.LONGREIN_MODEL,
+  });
+}

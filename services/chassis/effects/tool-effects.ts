@@ -1,0 +1,94 @@
+import { type Draft, event, json, type SeenEvent, text } from '../../../schemas/event.ts';
+import type { Clock, EffectJob, Effects, Logger } from '../host/ports.ts';
+import type { CallToRun } from './tool-claims.ts';
+import type { ToolFailure, ToolNotes, ToolOutcome, ToolRunner } from './tool-port.ts';
+
+/** How a runner's outcome becomes the input that everyone reads. */
+
+export type ToolEffectParts<S> = Readonly<{
+  clock: Clock;
+  logger: Logger;
+  callOf(state: S, call: string): CallToRun | undefined;
+  mayRun(state: S, call: string): boolean;
+  runnerFor(call: CallToRun): ToolRunner;
+}>;
+
+type Claim = SeenEvent<'tool.claimed'>;
+
+const noteText = (notes: ToolNotes | undefined, name: string): Record<string, string> => {
+  const value = notes?.[name];
+  return value === undefined ? {} : { [name]: String(value) };
+};
+
+function facts(claim: Claim, durationMs: number, notes: ToolNotes | undefined) {
+  const { call, tool, attempt } = claim.data;
+  const said = { ...noteText(notes, 'isolation'), ...noteText(notes, 'exit') };
+  return { call, claim: '', attempt, tool, durationMs: Math.max(0, Math.round(durationMs)), ...said };
+}
+
+function failed(claim: Claim, error: ToolFailure, at: { durationMs: number; notes?: ToolNotes | undefined }): Draft<'tool.failed'> {
+  const { code, retryable } = error;
+  const message = error.fix === undefined ? error.message : `${error.message} ${error.fix}`;
+  const data = { ...facts(claim, at.durationMs, at.notes), code, class: error.class, retryable };
+  return event('tool.failed', data, { message: text(message) });
+}
+
+function outcomeDraft(
+  claim: Claim,
+  outcome: ToolOutcome,
+  durationMs: number,
+): Draft<'tool.completed'> | Draft<'tool.failed'> | undefined {
+  if (outcome.kind === 'unknown') return undefined;
+  const { notes } = outcome;
+  if (outcome.kind === 'failed') return failed(claim, outcome.error, { durationMs, notes });
+  return event('tool.completed', facts(claim, durationMs, notes), { result: json(outcome.result) });
+}
+
+const notStartedErrors: Record<'cancelled' | 'timeout', ToolFailure> = {
+  cancelled: {
+    code: 'CALL_CANCELLED',
+    message: 'The call was not started: what asked for it had ended.',
+    class: 'cancelled',
+    retryable: false,
+  },
+  timeout: {
+    code: 'CALL_EXPIRED',
+    message: 'The call was not started: its deadline had passed.',
+    class: 'timeout',
+    retryable: true,
+  },
+};
+
+/** Effects of a service that runs tools. */
+export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
+  const start = async (claim: Claim, call: CallToRun, control: { signal: AbortSignal; traceparent: string }) => {
+    const startedMs = parts.clock.nowMs();
+    const outcome = await parts.runnerFor(call).run({
+      callId: claim.data.call,
+      tool: claim.data.tool,
+      arguments: call.arguments,
+      deadlineAtMs: claim.data.deadlineAtMs,
+      definition: call.definition,
+      ...control,
+    });
+    if (outcome.kind === 'unknown') {
+      const fields = { call: claim.data.call, code: outcome.error.code, error: outcome.error.message };
+      parts.logger.warn(fields, 'nobody saw how the call ended');
+    }
+    return outcomeDraft(claim, outcome, parts.clock.nowMs() - startedMs);
+  };
+  return {
+    mayRun: parts.mayRun,
+    jobOf(seen, state): EffectJob | undefined {
+      if (seen.type !== 'tool.claimed') return undefined;
+      const call = parts.callOf(state, seen.data.call);
+      if (call === undefined) return undefined;
+      return {
+        call: seen.data.call,
+        deadlineAtMs: seen.data.deadlineAtMs,
+        run: (control) => start(seen, call, control),
+        notStarted: (reason) => failed(seen, notStartedErrors[reason], { durationMs: 0 }),
+      };
+    },
+  };
+}

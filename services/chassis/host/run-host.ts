@@ -1,0 +1,120 @@
+import { partitionsOf, topicConfig, topics } from '../../../schemas/topics.ts';
+import { limits } from '../../../schemas/limits.ts';
+import { type Catalog } from '../catalog/catalog.ts';
+import { loadCatalog, requireCatalog } from '../catalog/load.ts';
+import { release } from '../config/package-root.ts';
+import type { RuntimeConfig } from '../config/runtime-config.ts';
+import { createDirectoryBlobs } from '../content/blobs.ts';
+import { LongreinError, toError } from '../errors.ts';
+import { createKafkaLog } from '../log/kafka/kafka-log.ts';
+import type { LogPort } from '../log/port.ts';
+import { createRegistryCodec } from '../log/registry.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { startTracing, type Tracing } from '../telemetry/tracing.ts';
+import { Host } from './host.ts';
+import type { HostPorts, Logger } from './ports.ts';
+import { realClock, realRandom } from './real-ports.ts';
+import type { BuiltService, ServiceFactory } from './service-context.ts';
+
+export type RunningHost = Readonly<{
+  host: Host;
+  /** Resolves when the host owns its partitions; rejects on a fatal error before that. */
+  ready: Promise<void>;
+  stop(): Promise<void>;
+}>;
+
+const stopWithinMs = 8_000;
+
+/** Definitions of all topics for this installation. */
+export const topicSpecs = (config: Pick<RuntimeConfig, 'partitions' | 'replication'>) =>
+  topics.map((topic) => ({
+    name: topic.name,
+    partitions: partitionsOf(topic, config.partitions),
+    config: topicConfig(topic, limits.recordBytesMax + 65_536),
+  }));
+
+/** Waits out what is only away: says what it waits for at once, tries again with back-off, for ever. */
+export async function patiently<T>(what: string, logger: Logger, attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await attempt();
+    } catch (thrown) {
+      const error = toError(thrown);
+      if (!(error instanceof LongreinError) || !error.retryable) throw error;
+      logger.warn({ code: error.code, error: error.message, fix: error.fix }, `waiting for ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(5_000, 500 * 2 ** Math.min(tries, 4))));
+    }
+  }
+}
+
+/** The catalog with every model alias turned to LONGREIN_MODEL where that is set. */
+export function readCatalog(config: RuntimeConfig): Catalog {
+  const { model } = config;
+  if (model === undefined) return requireCatalog(config.catalogDirs);
+  const aliases = Object.keys(loadCatalog(config.catalogDirs).catalog.models);
+  return requireCatalog(config.catalogDirs, {
+    models: Object.fromEntries(aliases.map((alias) => [alias, model])),
+  });
+}
+
+export type Connected = Readonly<{ ports: HostPorts; tracing: Tracing }>;
+
+/** Connects to broker and registry, waiting for both, and makes the topics. */
+export async function connect(config: RuntimeConfig, logger: Logger): Promise<Connected> {
+  const tracing = await startTracing(config.otlpEndpoint, config.host);
+  const log: LogPort = createKafkaLog({
+    brokers: config.brokers,
+    clientId: config.host,
+    logger,
+    sessionTimeoutMs: config.sessionTimeoutMs,
+  });
+  await patiently(`the broker at ${config.brokers.join(', ')}`, logger, () =>
+    log.ensureTopics(topicSpecs(config)),
+  );
+  const codec = await patiently(`the schema registry at ${config.registryUrl}`, logger, () =>
+    createRegistryCodec(config.registryUrl),
+  );
+  const blobs = createDirectoryBlobs(config.blobDir);
+  const { tracer } = tracing;
+  const ports = { log, codec, blobs, logger, tracer, clock: realClock, random: realRandom };
+  return { ports, tracing };
+}
+
+async function untilReady(host: Host): Promise<void> {
+  while (!host.ready) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** Starts one host with these services. Used by every service's main and by `longrein start`. */
+export async function runHost(
+  config: RuntimeConfig,
+  factories: readonly ServiceFactory[],
+  onFatal: (error: LongreinError) => void,
+): Promise<RunningHost> {
+  const logger = createLogger(config.logLevel, { host: config.host });
+  const catalog = readCatalog(config);
+  const { ports, tracing } = await connect(config, logger);
+  const built: BuiltService[] = [];
+  for (const factory of factories) built.push(await factory({ config, catalog, ports }));
+  const host = new Host({
+    name: config.host,
+    release,
+    services: built.map((one) => one.hosted),
+    ports,
+    housekeepingMs: config.housekeepingMs,
+    onFatal,
+  });
+  await patiently('the broker', logger, () => host.start(topics.map((topic) => topic.name)));
+  const companions = built.flatMap((one) => one.companion ?? []);
+  for (const companion of companions) await companion.start(host);
+  logger.info({ services: built.map((one) => one.hosted.logic.name) }, 'host started');
+  return {
+    host,
+    ready: untilReady(host),
+    async stop() {
+      for (const companion of companions) await companion.stop();
+      await host.stop(stopWithinMs);
+      await ports.log.close();
+      await tracing.stop();
+    },
+  };
+}

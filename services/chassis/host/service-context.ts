@@ -1,0 +1,27 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { RuntimeConfig } from '../config/runtime-config.ts';
+import type { AnyLogic, ServiceLogic } from '../protocol/service-logic.ts';
+import type { Host } from './host.ts';
+import type { HostedService, HostPorts } from './ports.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+
+/** What a service is built from. */
+export type ServiceContext = Readonly<{
+  config: RuntimeConfig;
+  catalog: Catalog;
+  ports: HostPorts;
+}>;
+
+/** Work that runs beside a service's decisions: an ingester, a source reader. */
+export type Companion = Readonly<{
+  start(host: Host): Promise<void>;
+  stop(): Promise<void>;
+}>;
+
+export type BuiltService = Readonly<{ hosted: HostedService; companion?: Companion }>;
+export type ServiceFactory = (context: ServiceContext) => Promise<BuiltService> | BuiltService;
+
+/** Hides a logic's own types from the host, which only passes them on. */
+export const anyLogic = <S, F extends JsonObject>(logic: ServiceLogic<S, F>): AnyLogic =>
+  logic as unknown as AnyLogic;
+

@@ -1,0 +1,112 @@
+/**
+ * Hands fetched records to the reader's owner, and decides what an error of one partition means.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { InvariantError, LongreinError, toError } from '../../errors.ts';
+import { partitionKey, positionOutOfRange } from '../log-error.ts';
+import type { PartitionName, ReaderHandlers } from '../port.ts';
+import { brokerAnswerError } from './failure.ts';
+import type { FetchedPartition } from './fetch-answer.ts';
+import type { Reading, ReadingTable } from './reading.ts';
+import { type DecodedRecords, decodeRecords } from './record-batch.ts';
+
+const OFFSET_OUT_OF_RANGE = 1;
+const TOPIC_AUTHORIZATION_FAILED = 29;
+/**
+ * After decoding this much the event loop gets a turn, so that heartbeats and appends are not late.
+ */
+const BYTES_PER_TURN = 512 * 1024;
+
+/** What is left to the reader: partitions whose leader has to be found again, and why. */
+export type Displaced = Readonly<{ readings: readonly Reading[]; error: Error | undefined }>;
+
+export class Delivery {
+  readonly #table: ReadingTable;
+  readonly #handlers: ReaderHandlers;
+
+  constructor(table: ReadingTable, handlers: ReaderHandlers) {
+    this.#table = table;
+    this.#handlers = handlers;
+  }
+
+  async deliver(
+    fetched: readonly FetchedPartition[],
+    requested: readonly Reading[],
+  ): Promise<Displaced> {
+    const displaced: Reading[] = [];
+    let error: Error | undefined;
+    let bytes = 0;
+    for (const part of fetched) {
+      const reading = requested.find((one) => isNamed(one.name, part));
+      if (reading === undefined || !this.#table.holds(reading)) continue;
+      const failure = this.#deliverPartition(reading, part);
+      if (failure !== undefined) displaced.push(reading);
+      error ??= failure;
+      bytes += part.bytes.length;
+      if (bytes > BYTES_PER_TURN) {
+        bytes = 0;
+        await nextTurn();
+      }
+    }
+    return { readings: displaced, error };
+  }
+
+  /** Ends the reading of a partition for good and says why. */
+  giveUp(name: PartitionName, error: Error): void {
+    this.#table.remove(name);
+    this.#handlers.onPartitionError(name, error);
+  }
+
+  #deliverPartition(reading: Reading, part: FetchedPartition): Error | undefined {
+    const where = `Partition ${part.topic}/${part.partition}`;
+    if (part.errorCode === OFFSET_OUT_OF_RANGE) {
+      this.giveUp(reading.name, positionOutOfRange(reading.name, reading.position));
+      return undefined;
+    }
+    if (part.errorCode === TOPIC_AUTHORIZATION_FAILED) {
+      this.giveUp(reading.name, brokerAnswerError(part.errorCode, where));
+      return undefined;
+    }
+    if (part.errorCode !== 0) return brokerAnswerError(part.errorCode, where);
+    // What arrives for a paused partition is fetched again later.
+    if (!reading.paused && part.bytes.length > 0) this.#handOver(reading, part.bytes);
+    return undefined;
+  }
+
+  #handOver(reading: Reading, bytes: Buffer): void {
+    const decoded = this.#decode(reading, bytes);
+    if (decoded === undefined) return;
+    // Before the call, because the owner may assign another position in it.
+    reading.position = decoded.nextOffset;
+    if (decoded.records.length === 0) return;
+    try {
+      this.#handlers.onRecords(reading.name, decoded.records);
+    } catch (thrown) {
+      const where = partitionKey(reading.name);
+      const message = `The handler of ${where} threw: ${toError(thrown).message}`;
+      this.giveUp(reading.name, new InvariantError(message, thrown));
+    }
+  }
+
+  #decode(reading: Reading, bytes: Buffer): DecodedRecords | undefined {
+    try {
+      return decodeRecords(reading.name, bytes, reading.position);
+    } catch (thrown) {
+      this.giveUp(reading.name, unreadable(reading, thrown));
+      return undefined;
+    }
+  }
+}
+
+function isNamed(name: PartitionName, part: FetchedPartition): boolean {
+  return name.partition === part.partition && name.topic === part.topic;
+}
+
+function unreadable({ name, position }: Reading, thrown: unknown): LongreinError {
+  if (thrown instanceof LongreinError) return thrown;
+  return new LongreinError(
+    'RECORDS_UNREADABLE',
+    `${partitionKey(name)} cannot be decoded from offset ${position}: ${toError(thrown).message}`,
+    { cause: thrown },
+  );
+}

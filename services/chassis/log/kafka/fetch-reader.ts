@@ -1,0 +1,200 @@
+/**
+ * Reads partitions by our own fetch loops, one per broker, outside every consumer group: kafkajs's
+ * consumer reads in step with its group, starts from committed offsets after every rebalance and
+ * resets a lost position silently. Positions live in the table only and are never thrown away by a
+ * failure.
+ */
+import { InvariantError, LongreinError, toError } from '../../errors.ts';
+import { partitionKey, topicUnknown } from '../log-error.ts';
+import type { PartitionName, Reader, ReaderHandlers } from '../port.ts';
+import type { KafkaConnections } from './client.ts';
+import { Delivery } from './delivery.ts';
+import { decodeFetchAnswer } from './fetch-answer.ts';
+import { type Reading, ReadingTable } from './reading.ts';
+import { Backoff, Wake } from './wake.ts';
+import { askFetch } from './wire.ts';
+
+const LONG_POLL_MS = 200;
+const BYTES_MAX = 8 * 1024 * 1024;
+const PARTITION_BYTES_MAX = 1024 * 1024;
+const READ_UNCOMMITTED = 0;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** A new topic is not known to every broker at once; after this time it does not exist. */
+const UNKNOWN_TOPIC_GRACE_MS = 10_000;
+
+export class FetchReader implements Reader {
+  readonly #connections: KafkaConnections;
+  readonly #handlers: ReaderHandlers;
+  readonly #onClosed: (reader: Reader) => void;
+  readonly #table = new ReadingTable();
+  readonly #delivery: Delivery;
+  readonly #loops = new Map<number, { wake: Wake; ended: Promise<void> }>();
+  readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  /** Ends a pause in the search for leaders. */
+  readonly #search = new Wake();
+  #closed = false;
+  #placing: Promise<void> | undefined;
+
+  constructor(
+    connections: KafkaConnections,
+    handlers: ReaderHandlers,
+    onClosed: (reader: Reader) => void,
+  ) {
+    this.#connections = connections;
+    this.#onClosed = onClosed;
+    this.#handlers = handlers;
+    this.#delivery = new Delivery(this.#table, handlers);
+  }
+
+  assign(partition: PartitionName, fromOffset: number): void {
+    if (!Number.isSafeInteger(fromOffset) || fromOffset < 0) {
+      throw new InvariantError(`${fromOffset} is not an offset to read from.`);
+    }
+    const { topic, partition: number } = partition;
+    this.#table.assign({ topic, partition: number }, fromOffset);
+    this.#search.ring();
+    this.#place(0);
+  }
+
+  unassign(partition: PartitionName): void {
+    this.#table.remove(partition);
+  }
+
+  pause(partition: PartitionName): void {
+    const reading = this.#table.find(partition);
+    if (reading !== undefined) reading.paused = true;
+  }
+
+  resume(partition: PartitionName): void {
+    const reading = this.#table.find(partition);
+    if (reading === undefined) return;
+    reading.paused = false;
+    this.#wakeLoops();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#wakeLoops();
+    this.#search.ring();
+    this.#connections.close();
+    await Promise.all([...this.#loops.values()].map(({ ended }) => ended));
+    await this.#placing;
+    this.#onClosed(this);
+  }
+
+  #wakeLoops(): void {
+    for (const { wake } of this.#loops.values()) wake.ring();
+  }
+
+  /** Finds the leader of every partition that has none, for as long as it takes. */
+  #place(afterMs: number): void {
+    this.#placing ??= this.#placeAll(afterMs).finally(() => {
+      this.#placing = undefined;
+      // One may have been assigned or displaced after the last look.
+      if (!this.#closed && this.#table.homeless().length > 0) this.#place(0);
+    });
+  }
+
+  async #placeAll(afterMs: number): Promise<void> {
+    let pauseMs = afterMs;
+    while (!this.#closed && this.#table.homeless().length > 0) {
+      if (pauseMs > 0) await this.#search.wait(pauseMs);
+      const topics = new Set(this.#table.homeless().map(({ name }) => name.topic));
+      const failures = await Promise.all([...topics].map((topic) => this.#placeTopic(topic)));
+      const failure = failures.find((error) => error !== undefined);
+      this.#wakeLoops();
+      if (failure === undefined || this.#closed) continue;
+      this.#handlers.onInterruption(failure);
+      pauseMs = this.#backoff.nextMs();
+    }
+  }
+
+  async #placeTopic(topic: string): Promise<Error | undefined> {
+    const readings = (): Reading[] =>
+      this.#table.homeless().filter(({ name }) => name.topic === topic);
+    try {
+      const leaders = await this.#connections.leaders(topic);
+      const results = readings().map((one) => this.#settle(one, leaders.get(one.name.partition)));
+      const failure = results.find((error) => error !== undefined);
+      if (failure !== undefined) this.#connections.forget(topic);
+      return failure;
+    } catch (thrown) {
+      const error = toError(thrown);
+      const unknown = error instanceof LongreinError && error.code === 'TOPIC_UNKNOWN';
+      if (unknown) for (const reading of readings()) this.#missing(reading, error);
+      return error;
+    }
+  }
+
+  #settle(reading: Reading, leader: number | undefined): Error | undefined {
+    const { topic, partition } = reading.name;
+    if (leader === undefined)
+      return this.#missing(reading, topicUnknown(partitionKey(reading.name)));
+    if (leader < 0) return new Error(`Partition ${topic}/${partition} has no leader at present.`);
+    reading.leader = leader;
+    reading.unknownSinceMs = undefined;
+    this.#startLoop(leader);
+    return undefined;
+  }
+
+  #missing(reading: Reading, error: Error): Error {
+    reading.unknownSinceMs ??= Date.now();
+    const waitedMs = Date.now() - reading.unknownSinceMs;
+    if (waitedMs >= UNKNOWN_TOPIC_GRACE_MS) this.#delivery.giveUp(reading.name, error);
+    return error;
+  }
+
+  #startLoop(nodeId: number): void {
+    if (this.#loops.has(nodeId)) return;
+    const wake = new Wake();
+    this.#loops.set(nodeId, { wake, ended: this.#readFrom(nodeId, wake) });
+  }
+
+  async #readFrom(nodeId: number, wake: Wake): Promise<void> {
+    while (!this.#closed) {
+      const requested = this.#table.readableAt(nodeId);
+      if (requested.length === 0) await wake.wait();
+      else await this.#readOnce(nodeId, requested);
+    }
+  }
+
+  async #readOnce(nodeId: number, requested: readonly Reading[]): Promise<void> {
+    try {
+      const fetched = await this.#connections.use(nodeId, async (broker) =>
+        decodeFetchAnswer(await askFetch(broker, fetchRequest(requested))),
+      );
+      if (this.#closed) return;
+      const displaced = await this.#delivery.deliver(fetched, requested);
+      if (displaced.error === undefined) this.#backoff.reset();
+      else this.#displace(displaced.readings, displaced.error);
+    } catch (thrown) {
+      if (!this.#closed) this.#displace(requested, toError(thrown));
+    }
+  }
+
+  #displace(readings: readonly Reading[], error: Error): void {
+    for (const reading of readings) {
+      reading.leader = undefined;
+      this.#connections.forget(reading.name.topic);
+    }
+    this.#handlers.onInterruption(error);
+    this.#place(this.#backoff.nextMs());
+  }
+}
+
+function fetchRequest(readings: readonly Reading[]): object {
+  return {
+    maxWaitTime: LONG_POLL_MS,
+    minBytes: 1,
+    maxBytes: BYTES_MAX,
+    isolationLevel: READ_UNCOMMITTED,
+    rackId: '',
+    topics: readings.map(({ name, position }) => ({
+      topic: name.topic,
+      partitions: [
+        { partition: name.partition, fetchOffset: String(position), maxBytes: PARTITION_BYTES_MAX },
+      ],
+    })),
+  };
+}

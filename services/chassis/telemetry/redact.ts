@@ -1,0 +1,28 @@
+/** Names of members whose values are never logged or stored. Matched anywhere in the name, in any case. */
+const secretName = /pass(word|wd|phrase)?$|secret|token(?!s)|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
+const countName = /tokens?(max|min|count)?$/i;
+const masked = '[redacted]';
+const depthMax = 12;
+
+const isSecret = (name: string, value: unknown): boolean =>
+  secretName.test(name) && !(countName.test(name) && typeof value === 'number');
+
+/** URLs with a user part lose the password. */
+function maskText(text: string): string {
+  return text.replace(/(\w+:\/\/[^\s:/@]+):[^\s@/]+@/g, `$1:${masked}@`);
+}
+
+/** A copy in which values under secret names are masked, at any depth. For logs; never in place. */
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return maskText(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (depth >= depthMax) return '[too deep]';
+  if (value instanceof Error) return { name: value.name, message: maskText(value.message) };
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isSecret(name, member) ? masked : redact(member, depth + 1),
+    ]),
+  );
+}

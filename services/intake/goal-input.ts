@@ -1,0 +1,103 @@
+import { type DataOf, type Draft, event, json, text } from '../../schemas/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { LogRecord } from '../chassis/log/port.ts';
+import { goalLogId, inputId, sessionId } from '../chassis/protocol/ids.ts';
+import type { InputBody } from '../chassis/protocol/record.ts';
+import { saltOf, sealEvent } from '../chassis/protocol/seal.ts';
+import { type GoalProblem, type ParsedGoal, type PublicGoal, textIn } from './parse-goal.ts';
+
+/** From a record of the goals topic to the input that opens (or cancels) a goal log. */
+
+export type GoalInput = Readonly<{ id: string; body: InputBody }>;
+
+type Written = Readonly<{ tenant: string; principal: string; labels: Readonly<Record<string, string>> }>;
+
+const defaultTenant = 'default';
+
+/** Header `ce_id`, else the member `id`, else the place in the topic. */
+const goalIdOf = (record: LogRecord, id: string | undefined): string =>
+  record.headers['ce_id'] ?? id ?? `${record.topic}/${record.partition}/${record.offset}`;
+
+const sourceOf = (record: LogRecord): string => record.headers['ce_source'] ?? '';
+
+function inputOf(
+  goalLog: string,
+  draft: Draft<'goal.received'> | Draft<'goal.cancel-received'>,
+  at: { identity: string; record: LogRecord; written: Written },
+): GoalInput {
+  const body: InputBody = {
+    kind: 'input',
+    session: goalLog,
+    source: 'intake',
+    atMs: at.record.timestampMs,
+    ...at.written,
+    event: sealEvent(saltOf(goalLog), draft),
+  };
+  return { id: inputId(goalLog, [at.identity]), body };
+}
+
+function metaOf(record: LogRecord, goal: PublicGoal): DataOf<'goal.received'> {
+  const { id, goal: _text, inputs: _inputs, context: _context, tenant, principal: _who, labels: _labels, ...rest } = goal;
+  const { priority = 'normal', ...options } = rest;
+  const goalId = goalIdOf(record, id);
+  const source = sourceOf(record);
+  const session = sessionId(tenant ?? defaultTenant, source, goalId);
+  const { topic, partition, offset, timestampMs } = record;
+  const origin = { topic, partition, offset };
+  return { goalId, source, session, priority, lane: priority, origin, receivedAtMs: timestampMs, ...options };
+}
+
+function received(record: LogRecord, goal: PublicGoal): GoalInput {
+  const data = metaOf(record, goal);
+  const draft = event('goal.received', data, {
+    goal: text(goal.goal),
+    ...(goal.inputs === undefined ? {} : { inputs: json(goal.inputs) }),
+    ...(goal.context === undefined ? {} : { context: json(goal.context) }),
+  });
+  const { tenant = defaultTenant, principal = '', labels = {} } = goal;
+  const written = { tenant, principal, labels };
+  return inputOf(goalLogId(data.session), draft, { identity: 'goal', record, written });
+}
+
+/** A goal that cannot be accepted still has an id, a tenant where it names one, and a result. */
+function refused(record: LogRecord, problem: GoalProblem, partial: JsonObject): GoalInput {
+  const id = textIn(partial, 'id');
+  const tenant = textIn(partial, 'tenant') ?? defaultTenant;
+  const meta = metaOf(record, { goal: '', tenant, ...(id === undefined ? {} : { id }) });
+  const { code, field, message, fix } = problem;
+  const data = { ...meta, problem: field === undefined ? { code } : { code, field } };
+  const original = Buffer.from(record.value ?? new Uint8Array()).toString('base64');
+  const draft = event('goal.received', data, {
+    problem: json({ message, fix }),
+    original: json(original),
+  });
+  const written = { tenant, principal: '', labels: {} };
+  return inputOf(goalLogId(meta.session), draft, { identity: 'goal', record, written });
+}
+
+function cancelled(record: LogRecord, cancel: Extract<ParsedGoal, { kind: 'cancel' }>['cancel']): GoalInput {
+  const tenant = cancel.tenant ?? defaultTenant;
+  const known = cancel.cancel.startsWith('ses_');
+  const source = cancel.source ?? sourceOf(record);
+  const session = known ? cancel.cancel : sessionId(tenant, source, cancel.cancel);
+  const requestedBy = cancel.requestedBy ?? '';
+  const draft = event(
+    'goal.cancel-received',
+    { requestedBy },
+    cancel.reason === undefined ? {} : { reason: text(cancel.reason) },
+  );
+  const written = { tenant, principal: requestedBy, labels: {} };
+  return inputOf(goalLogId(session), draft, { identity: 'cancel', record, written });
+}
+
+/** The input for one record; the same record gives the same input, so that reading it again is harmless. */
+export function goalInput(record: LogRecord, parsed: ParsedGoal): GoalInput {
+  switch (parsed.kind) {
+    case 'goal':
+      return received(record, parsed.goal);
+    case 'cancel':
+      return cancelled(record, parsed.cancel);
+    case 'problem':
+      return refused(record, parsed.problem, parsed.partial);
+  }
+}

@@ -1,0 +1,131 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { publicSchemas } from '../../schemas/generated/schemas.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { limits } from '../../schemas/limits.ts';
+import type { Catalog } from '../chassis/catalog/catalog.ts';
+import { validateInputs } from '../chassis/catalog/inputs.ts';
+import { toError } from '../chassis/errors.ts';
+import { type Codec, isFramed } from '../chassis/log/codec.ts';
+import type { LogRecord } from '../chassis/log/port.ts';
+
+/** What is wrong with a goal: the field, and what to do about it. */
+export type GoalProblem = Readonly<{ code: string; message: string; fix: string; field?: string }>;
+
+export type PublicGoal = Readonly<{
+  id?: string;
+  goal: string;
+  plan?: string;
+  inputs?: JsonObject;
+  context?: JsonObject;
+  tenant?: string;
+  principal?: string;
+  labels?: Readonly<Record<string, string>>;
+  key?: string;
+  priority?: 'high' | 'normal' | 'bulk';
+  timeoutMs?: number;
+  budgetNanoUsd?: number;
+  valueNanoUsd?: number;
+  agentPools?: string[];
+  riskMax?: 'low' | 'medium' | 'high' | 'critical';
+}>;
+
+export type PublicCancel = Readonly<{
+  cancel: string;
+  source?: string;
+  tenant?: string;
+  requestedBy?: string;
+  reason?: string;
+}>;
+
+/** A record of the goals topic as intake understands it. */
+export type ParsedGoal =
+  | Readonly<{ kind: 'goal'; goal: PublicGoal }>
+  | Readonly<{ kind: 'cancel'; cancel: PublicCancel }>
+  /** `partial`: what could be read of it, to answer under the right id. */
+  | Readonly<{ kind: 'problem'; problem: GoalProblem; partial: JsonObject }>;
+
+const ajv = new Ajv2020({ strict: true, allErrors: false });
+const schemaNamed = (name: string) =>
+  publicSchemas.find((schema) => schema['$id'] === `urn:longrein:public:${name}:v1`) as Record<string, unknown>;
+const isGoal = ajv.compile<PublicGoal>(schemaNamed('goal'));
+const isCancel = ajv.compile<PublicCancel>(schemaNamed('goal-cancel'));
+
+const problem = (given: GoalProblem, partial: JsonObject = {}): ParsedGoal => ({
+  kind: 'problem',
+  problem: given,
+  partial,
+});
+
+function invalid(errors: readonly ErrorObject[] | null | undefined, body: JsonObject): ParsedGoal {
+  const first = errors?.[0];
+  const extra = first?.params['additionalProperty'] ?? first?.params['missingProperty'];
+  const path = `${first?.instancePath ?? ''}${extra === undefined ? '' : `/${String(extra)}`}`;
+  const field = path.replace(/^\//, '').replaceAll('/', '.');
+  const code = first?.keyword === 'required' ? 'GOAL_FIELD_MISSING' : 'GOAL_FIELD_INVALID';
+  const message = `${field === '' ? 'the goal' : field}: ${first?.message ?? 'is not valid'}`;
+  const fix = `See the schema of a goal (schemas/public/goal.v1.json) for "${field}".`;
+  return problem({ code, message, fix, ...(field === '' ? {} : { field }) }, body);
+}
+
+function decode(value: Uint8Array, codec: Codec): { body: unknown } | GoalProblem {
+  try {
+    if (!isFramed(value)) return { body: JSON.parse(Buffer.from(value).toString('utf8')) as unknown };
+    const { schemaId, subject, body } = codec.decode(value);
+    if (subject === 'goal' || subject === 'goal-cancel') return { body };
+    return {
+      code: 'SCHEMA_ID_UNKNOWN',
+      message: `the schema id ${schemaId} is not one of a goal`,
+      fix: 'Encode with the newest schema of the subject longrein.goal, or send plain JSON.',
+    };
+  } catch (thrown) {
+    const message = `the goal is not JSON: ${toError(thrown).message}`;
+    return { code: 'GOAL_NOT_JSON', message, fix: 'Send one JSON object in UTF-8.' };
+  }
+}
+
+function checkPlan(goal: PublicGoal, catalog: Catalog): GoalProblem | undefined {
+  const name = goal.plan ?? 'default';
+  const plan = catalog.plan(name);
+  if (plan === undefined) {
+    const known = Object.keys(catalog.plans).sort().join(', ');
+    const message = goal.plan === undefined ? 'no plan is named, and there is none called "default"' : `there is no plan "${name}"`;
+    return { code: 'PLAN_UNKNOWN', field: 'plan', message, fix: `Name one of: ${known}.` };
+  }
+  const first = validateInputs(plan, goal.inputs ?? {})[0];
+  if (first === undefined) return undefined;
+  const field = first.field.startsWith('inputs') ? first.field : `inputs.${first.field}`;
+  return { code: 'INPUT_INVALID', field, message: first.message, fix: first.fix };
+}
+
+/** Reads one record of the goals topic. Pure but for the compiled schemas; never throws for bad bytes. */
+export function parseGoal(record: LogRecord, tools: { codec: Codec; catalog: Catalog }): ParsedGoal {
+  const { value } = record;
+  if (value === null || value.length === 0) {
+    return problem({ code: 'GOAL_EMPTY', message: 'the record has no value', fix: 'Send one JSON object.' });
+  }
+  if (value.length > limits.goalBytesMax) {
+    const message = `the goal has ${value.length} bytes; at most ${limits.goalBytesMax} are taken`;
+    const fix = 'Put large data where a tool can read it, and name it in the inputs.';
+    return problem({ code: 'GOAL_TOO_LARGE', message, fix });
+  }
+  const decoded = decode(value, tools.codec);
+  if (!('body' in decoded)) return problem(decoded);
+  const { body } = decoded;
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    return problem({ code: 'GOAL_NOT_OBJECT', message: 'the goal is not a JSON object', fix: 'Send {"goal": "…"}.' });
+  }
+  const object = body as JsonObject;
+  if ('cancel' in object) {
+    return isCancel(object) ? { kind: 'cancel', cancel: object } : invalid(isCancel.errors, object);
+  }
+  if (!isGoal(object)) return invalid(isGoal.errors, object);
+  const goal = object as unknown as PublicGoal;
+  const wrong = checkPlan(goal, tools.catalog);
+  return wrong === undefined ? { kind: 'goal', goal } : problem(wrong, object);
+}
+
+/** A text member of what could be read, if it is one. */
+export function textIn(partial: JsonObject, name: string): string | undefined {
+  const value: JsonValue | undefined = partial[name];
+  return typeof value === 'string' && value !== '' && value.length <= 128 ? value : undefined;
+}

@@ -1,0 +1,124 @@
+/**
+ * Which models can be reached, from the environment: the only place in this service that reads it.
+ * The config holds the names of key variables; the keys themselves are read when a provider is
+ * made.
+ */
+
+import { z } from 'zod';
+import { LongreinError } from '../chassis/errors.ts';
+import { parseModelName } from './model-name.ts';
+
+/**
+ * A server of one protocol. `apiKeyEnv` names the variable with its key; without one no key is
+ * sent.
+ */
+export type ModelServer = Readonly<{
+  name: string;
+  baseUrl: string;
+  apiKeyEnv?: string | undefined;
+}>;
+
+export type ModelConfig = Readonly<{
+  /** "provider/model" that agents use where they name none. */
+  defaultModel: string;
+  scriptedFile?: string | undefined;
+  pricesFile?: string | undefined;
+  openaiCompatible: readonly ModelServer[];
+  anthropic?: ModelServer | undefined;
+}>;
+
+/** Variables by name, as the process has them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Looks up a key by the name of its variable. */
+export type SecretLookup = (variable: string) => string | undefined;
+
+const text = z.string().trim().min(1).optional();
+const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional();
+const variables = z.object({
+  LONGREIN_MODEL: text,
+  LONGREIN_SCRIPTED_FILE: text,
+  LONGREIN_PRICES_FILE: text,
+  LONGREIN_OPENAI_BASE_URL: url,
+  LONGREIN_ANTHROPIC_BASE_URL: url,
+  OPENAI_API_KEY: text,
+  ANTHROPIC_API_KEY: text,
+  OPENROUTER_API_KEY: text,
+});
+type Variables = z.infer<typeof variables>;
+
+const keyVariables: Readonly<Record<string, keyof Variables>> = {
+  openai: 'OPENAI_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+  openrouter: 'OPENROUTER_API_KEY',
+};
+
+/**
+ * The config from `env`. Throws LongreinError CONFIG_INVALID if a variable has a wrong shape, or if
+ * LONGREIN_MODEL chooses a provider whose key is missing; the message names the variable.
+ */
+export function readModelConfig(env: Environment = process.env): ModelConfig {
+  const read = readVariables(env);
+  const config: ModelConfig = {
+    defaultModel: read.LONGREIN_MODEL ?? 'scripted/demo',
+    scriptedFile: read.LONGREIN_SCRIPTED_FILE,
+    pricesFile: read.LONGREIN_PRICES_FILE,
+    openaiCompatible: [...openai(read), ...openrouter(read)],
+    anthropic: anthropic(read),
+  };
+  requireProvider(config, read);
+  return config;
+}
+
+/** Looks up keys in `env`. */
+export function environmentSecrets(env: Environment = process.env): SecretLookup {
+  return (variable) => env[variable]?.trim() || undefined;
+}
+
+function readVariables(env: Environment): Variables {
+  // An empty variable is one that is not set: shells and Compose files cannot always unset them.
+  const names = Object.keys(variables.shape);
+  const set = names.map((name) => [name, env[name]?.trim() || undefined]);
+  const parsed = variables.safeParse(Object.fromEntries(set));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalid(`${issue?.path.join('.')} ${issue?.message}`, 'Correct the variable or unset it.');
+}
+
+function openai(read: Variables): ModelServer[] {
+  const baseUrl = read.LONGREIN_OPENAI_BASE_URL;
+  if (baseUrl === undefined && read.OPENAI_API_KEY === undefined) return [];
+  const apiKeyEnv = read.OPENAI_API_KEY === undefined ? undefined : 'OPENAI_API_KEY';
+  return [{ name: 'openai', baseUrl: baseUrl ?? 'https://api.openai.com/v1', apiKeyEnv }];
+}
+
+function openrouter(read: Variables): ModelServer[] {
+  if (read.OPENROUTER_API_KEY === undefined) return [];
+  const baseUrl = 'https://openrouter.ai/api/v1';
+  return [{ name: 'openrouter', baseUrl, apiKeyEnv: 'OPENROUTER_API_KEY' }];
+}
+
+function anthropic(read: Variables): ModelServer | undefined {
+  if (read.ANTHROPIC_API_KEY === undefined) return undefined;
+  const baseUrl = read.LONGREIN_ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com/v1';
+  return { name: 'anthropic', baseUrl, apiKeyEnv: 'ANTHROPIC_API_KEY' };
+}
+
+function requireProvider(config: ModelConfig, read: Variables): void {
+  const { provider } = parseModelName(config.defaultModel);
+  const ready = ['scripted', ...config.openaiCompatible.map((server) => server.name)];
+  if (config.anthropic !== undefined) ready.push(config.anthropic.name);
+  if (ready.includes(provider)) return;
+  const chosen = `LONGREIN_MODEL is ${read.LONGREIN_MODEL}`;
+  const variable = keyVariables[provider];
+  if (variable === undefined) {
+    const known = ['scripted', ...Object.keys(keyVariables)].join(', ');
+    throw invalid(`${chosen}, but there is no provider ${provider}`, `Choose one of: ${known}.`);
+  }
+  const local = provider === 'openai' ? ' For a local server set LONGREIN_OPENAI_BASE_URL.' : '';
+  throw invalid(`${chosen}, but ${variable} is not set`, `Set ${variable} to your key.${local}`);
+}
+
+function invalid(message: string, fix: string): LongreinError {
+  return new LongreinError('CONFIG_INVALID', message, { fix });
+}
