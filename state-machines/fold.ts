@@ -60,7 +60,13 @@ export function createFold<E extends EventObject>(machine: AnyStateMachine): Fol
     const known = live.get(state);
     if (known !== undefined) return known;
     const status = state.done ? 'done' : 'active';
-    const json = { status, value: state.value, context: state.context, historyValue: {}, children: {} };
+    const json = {
+      status,
+      value: state.value,
+      context: state.context,
+      historyValue: {},
+      children: {},
+    };
     const snapshot = machine.restoreSnapshot(json as never, scope) as AnyMachineSnapshot;
     live.set(state, snapshot);
     return snapshot;

@@ -10,7 +10,11 @@ import { type GoalProblem, type ParsedGoal, type PublicGoal, textIn } from './pa
 
 export type GoalInput = Readonly<{ id: string; body: InputBody }>;
 
-type Written = Readonly<{ tenant: string; principal: string; labels: Readonly<Record<string, string>> }>;
+type Written = Readonly<{
+  tenant: string;
+  principal: string;
+  labels: Readonly<Record<string, string>>;
+}>;
 
 const defaultTenant = 'default';
 
@@ -37,14 +41,32 @@ function inputOf(
 }
 
 function metaOf(record: LogRecord, goal: PublicGoal): DataOf<'goal.received'> {
-  const { id, goal: _text, inputs: _inputs, context: _context, tenant, principal: _who, labels: _labels, ...rest } = goal;
+  const {
+    id,
+    goal: _text,
+    inputs: _inputs,
+    context: _context,
+    tenant,
+    principal: _who,
+    labels: _labels,
+    ...rest
+  } = goal;
   const { priority = 'normal', ...options } = rest;
   const goalId = goalIdOf(record, id);
   const source = sourceOf(record);
   const session = sessionId(tenant ?? defaultTenant, source, goalId);
   const { topic, partition, offset, timestampMs } = record;
   const origin = { topic, partition, offset };
-  return { goalId, source, session, priority, lane: priority, origin, receivedAtMs: timestampMs, ...options };
+  return {
+    goalId,
+    source,
+    session,
+    priority,
+    lane: priority,
+    origin,
+    receivedAtMs: timestampMs,
+    ...options,
+  };
 }
 
 function received(record: LogRecord, goal: PublicGoal): GoalInput {
@@ -75,7 +97,10 @@ function refused(record: LogRecord, problem: GoalProblem, partial: JsonObject): 
   return inputOf(goalLogId(meta.session), draft, { identity: 'goal', record, written });
 }
 
-function cancelled(record: LogRecord, cancel: Extract<ParsedGoal, { kind: 'cancel' }>['cancel']): GoalInput {
+function cancelled(
+  record: LogRecord,
+  cancel: Extract<ParsedGoal, { kind: 'cancel' }>['cancel'],
+): GoalInput {
   const tenant = cancel.tenant ?? defaultTenant;
   const known = cancel.cancel.startsWith('ses_');
   const source = cancel.source ?? sourceOf(record);

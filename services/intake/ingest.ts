@@ -114,7 +114,10 @@ export class GoalIngest {
     const { clock, logger } = this.options.ports;
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     this.save().catch((thrown: unknown) => {
-      logger.warn({ error: toError(thrown).message }, 'positions of the goals topic not written; later');
+      logger.warn(
+        { error: toError(thrown).message },
+        'positions of the goals topic not written; later',
+      );
     });
   }
 

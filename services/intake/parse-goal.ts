@@ -46,7 +46,10 @@ export type ParsedGoal =
 
 const ajv = new Ajv2020({ strict: true, allErrors: false });
 const schemaNamed = (name: string) =>
-  publicSchemas.find((schema) => schema['$id'] === `urn:longrein:public:${name}:v1`) as Record<string, unknown>;
+  publicSchemas.find((schema) => schema['$id'] === `urn:longrein:public:${name}:v1`) as Record<
+    string,
+    unknown
+  >;
 const isGoal = ajv.compile<PublicGoal>(schemaNamed('goal'));
 const isCancel = ajv.compile<PublicCancel>(schemaNamed('goal-cancel'));
 
@@ -69,7 +72,8 @@ function invalid(errors: readonly ErrorObject[] | null | undefined, body: JsonOb
 
 function decode(value: Uint8Array, codec: Codec): { body: unknown } | GoalProblem {
   try {
-    if (!isFramed(value)) return { body: JSON.parse(Buffer.from(value).toString('utf8')) as unknown };
+    if (!isFramed(value))
+      return { body: JSON.parse(Buffer.from(value).toString('utf8')) as unknown };
     const { schemaId, subject, body } = codec.decode(value);
     if (subject === 'goal' || subject === 'goal-cancel') return { body };
     return {
@@ -88,7 +92,10 @@ function checkPlan(goal: PublicGoal, catalog: Catalog): GoalProblem | undefined 
   const plan = catalog.plan(name);
   if (plan === undefined) {
     const known = Object.keys(catalog.plans).sort().join(', ');
-    const message = goal.plan === undefined ? 'no plan is named, and there is none called "default"' : `there is no plan "${name}"`;
+    const message =
+      goal.plan === undefined
+        ? 'no plan is named, and there is none called "default"'
+        : `there is no plan "${name}"`;
     return { code: 'PLAN_UNKNOWN', field: 'plan', message, fix: `Name one of: ${known}.` };
   }
   const first = validateInputs(plan, goal.inputs ?? {})[0];
@@ -98,10 +105,17 @@ function checkPlan(goal: PublicGoal, catalog: Catalog): GoalProblem | undefined 
 }
 
 /** Reads one record of the goals topic. Pure but for the compiled schemas; never throws for bad bytes. */
-export function parseGoal(record: LogRecord, tools: { codec: Codec; catalog: Catalog }): ParsedGoal {
+export function parseGoal(
+  record: LogRecord,
+  tools: { codec: Codec; catalog: Catalog },
+): ParsedGoal {
   const { value } = record;
   if (value === null || value.length === 0) {
-    return problem({ code: 'GOAL_EMPTY', message: 'the record has no value', fix: 'Send one JSON object.' });
+    return problem({
+      code: 'GOAL_EMPTY',
+      message: 'the record has no value',
+      fix: 'Send one JSON object.',
+    });
   }
   if (value.length > limits.goalBytesMax) {
     const message = `the goal has ${value.length} bytes; at most ${limits.goalBytesMax} are taken`;
@@ -112,7 +126,11 @@ export function parseGoal(record: LogRecord, tools: { codec: Codec; catalog: Cat
   if (!('body' in decoded)) return problem(decoded);
   const { body } = decoded;
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-    return problem({ code: 'GOAL_NOT_OBJECT', message: 'the goal is not a JSON object', fix: 'Send {"goal": "…"}.' });
+    return problem({
+      code: 'GOAL_NOT_OBJECT',
+      message: 'the goal is not a JSON object',
+      fix: 'Send {"goal": "…"}.',
+    });
   }
   const object = body as JsonObject;
   if ('cancel' in object) {

@@ -10,7 +10,8 @@ export const createIntake: ServiceFactory = ({ catalog, config, ports }) => {
     ports,
     catalog,
     housekeepingMs: config.housekeepingMs,
-    onFatal: (error) => ports.logger.error({ error: toError(error).message }, 'goals are not read any more'),
+    onFatal: (error) =>
+      ports.logger.error({ error: toError(error).message }, 'goals are not read any more'),
   });
   return {
     hosted: { logic: anyLogic(intakeLogic), topics: [keysTopic] },

@@ -4,14 +4,20 @@ import { lanes, sessionTopic } from '../../schemas/topics.ts';
 import type { Clock, EffectJob, Effects } from '../chassis/host/ports.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
 import { environmentSecrets, readModelConfig } from './config.ts';
-import { mayRun, type ModelGatewayState, modelGatewayLogic, requestOf } from './decide.ts';
+import { type ModelGatewayState, mayRun, modelGatewayLogic, requestOf } from './decide.ts';
 import { parseModelName } from './model-name.ts';
 import type { ModelFailure, ModelOutcome } from './providers/port.ts';
 import { createProviders, type ModelProviders } from './routes.ts';
 
 type Claim = SeenEvent<'model.claimed'>;
 
-const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+const noUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+};
 const noCost = { costNanoUsd: 0, known: true, priceVersion: 'none' };
 
 function failed(
@@ -38,7 +44,9 @@ function failed(
     priceVersion: cost.priceVersion,
     durationMs,
   };
-  return event('model.failed', data, { message: text(fix === undefined ? message : `${message} ${fix}`) });
+  return event('model.failed', data, {
+    message: text(fix === undefined ? message : `${message} ${fix}`),
+  });
 }
 
 function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: number) {
@@ -62,7 +70,11 @@ function notStarted(claim: Claim, reason: 'cancelled' | 'timeout'): Draft<'model
 }
 
 function createModelEffects(providers: ModelProviders, clock: Clock): Effects<ModelGatewayState> {
-  const run = async (claim: Claim, state: ModelGatewayState, control: { signal: AbortSignal; traceparent: string }) => {
+  const run = async (
+    claim: Claim,
+    state: ModelGatewayState,
+    control: { signal: AbortSignal; traceparent: string },
+  ) => {
     const startedMs = clock.nowMs();
     const asked = requestOf(state, claim.data.call);
     const provider = providers.get(parseModelName(claim.data.model).provider);
@@ -92,7 +104,10 @@ export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => 
   const config = readModelConfig();
   const scriptedFile = config.scriptedFile ?? catalog.scripts[0];
   const nowMs = (): number => ports.clock.nowMs();
-  const providers = await createProviders({ ...config, scriptedFile }, { secret: environmentSecrets(), nowMs });
+  const providers = await createProviders(
+    { ...config, scriptedFile },
+    { secret: environmentSecrets(), nowMs },
+  );
   return {
     hosted: {
       logic: anyLogic(modelGatewayLogic),

@@ -1,6 +1,6 @@
 /**
- * The figures of a lock file, computed without any code of the demo and by other means: the depth by relaxation of
- * all edges, the nearest copy by the longest folder that holds both.
+ * The figures of a lock file, computed without any code of the demo and by other means: the depth
+ * by relaxation of all edges, the nearest copy by the longest folder that holds both.
  */
 
 export type LockEntry = Readonly<{

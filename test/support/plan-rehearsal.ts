@@ -1,6 +1,6 @@
 /**
- * Runs a plan by its templates alone: no services, no log, tools as plain functions. For tests of catalogs. Tasks run
- * in the order of the file, which for these plans is an order of their needs.
+ * Runs a plan by its templates alone: no services, no log, tools as plain functions. For tests of
+ * catalogs. Tasks run in the order of the file, which for these plans is an order of their needs.
  */
 import type { ModelAgent, ProcedureAgent } from '../../schemas/definitions/agent.ts';
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';

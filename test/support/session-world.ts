@@ -10,12 +10,18 @@ import {
   type OpenCall,
   type SessionMeta,
 } from '../../services/chassis/protocol/service-logic.ts';
+import {
+  foldSession,
+  sessionFold,
+  sessionIsOver,
+} from '../../state-machines/session/session-machine.ts';
 import { aCall } from './plan-fixtures.ts';
 
 /**
- * One session whose services decide apart: a turn is decided at one place of the log and lands at a later one,
- * as on hosts of their own. A service decides only when an event woke it. The world around them (pools, calls,
- * timers, deliveries) is played by actions that are possible or not; who chooses among them is the test's.
+ * One session whose services decide apart: a turn is decided at one place of the log and lands at a
+ * later one, as on hosts of their own. A service decides only when an event woke it. The world
+ * around them (pools, calls, timers, deliveries) is played by actions that are possible or not; who
+ * chooses among them is the test's.
  */
 
 type Service = {
@@ -51,6 +57,7 @@ export class SessionWorld {
   private readonly work: Action[] = [];
   private readonly options: WorldOptions;
   private records = 0;
+  private session = sessionFold.initial();
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -134,6 +141,7 @@ export class SessionWorld {
   private fold(seen: SeenEvent): void {
     const at = this.events.length;
     this.events.push(seen);
+    this.session = foldSession(this.session, seen);
     for (const service of this.services) {
       const before = service.state;
       service.state = service.logic.evolve(before, seen);
@@ -167,10 +175,14 @@ export class SessionWorld {
     this.input(event('timer.fired', { ...set.data, record, index }));
   }
 
-  /** The pool takes the task up with one tool call; agent and call end even where the outcome is silence. */
+  /**
+   * The pool takes the task up with one tool call, unless the session is over by then; agent and
+   * call end even where the outcome is silence.
+   */
   private startAgent(task: Scheduled): void {
     const agent = `agt_${task.task}_${task.attempt}_${this.events.length}`;
     this.later(`agent ${agent}`, () => {
+      if (sessionIsOver(this.session)) return;
       const { attempt, pool } = task;
       const kind = 'procedure' as const;
       const created = { agent, task: task.task, attempt, name: 'worker', version: '1', kind, pool };

@@ -6,7 +6,10 @@ import { supervisorLogic } from '../../services/supervisor/decide.ts';
 import { BenchSession } from './bench-session.ts';
 import { opened, planTurn } from './plan-fixtures.ts';
 
-/** A session with the supervisor alone, whose turns are checked to be complete: decided again, they are empty. */
+/**
+ * A session with the supervisor alone, whose turns are checked to be complete: decided again, they
+ * are empty.
+ */
 export class SupervisorBench extends BenchSession {
   constructor() {
     super([{ logic: supervisorLogic }]);

@@ -158,7 +158,7 @@ export function eventsOf<T extends SeenEvent['type']>(
   events: readonly SeenEvent[],
   type: T,
 ): SeenEvent<T>[] {
-  return events.filter((one): one is SeenEvent<T> => one.type === type);
+  return events.filter((one) => one.type === type) as unknown as SeenEvent<T>[];
 }
 
 /** The newest event of a type. */

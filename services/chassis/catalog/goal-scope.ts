@@ -1,6 +1,6 @@
 /**
- * What the expressions of a plan see of the goal. Whether the inputs fit the plan is the planner's to
- * check.
+ * What the expressions of a plan see of the goal. Whether the inputs fit the plan is the planner's
+ * to check.
  */
 
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';

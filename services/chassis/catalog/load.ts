@@ -23,7 +23,7 @@ import { type CatalogProblem, compareProblems, formatProblems, type Violation } 
 import { createRegistry, type Entry, type Registry } from './registry.ts';
 import { type CatalogNames, validatePlan } from './rules.ts';
 import { definitionReaders, type Reader } from './schema.ts';
-import { createSchemaCheck, validateServer, validateTool } from './tool-rules.ts';
+import { schemaCheck, validateServer, validateTool } from './tool-rules.ts';
 import {
   completeAgent,
   completePlan,
@@ -100,7 +100,7 @@ class Loading {
 
   check(): void {
     const names = this.names();
-    const checkSchema = createSchemaCheck();
+    const checkSchema = schemaCheck();
     this.apply(this.plans, (plan) => validatePlan(plan, names));
     this.apply(this.agents, (agent) => validateAgent(agent, names));
     this.apply(this.tools, (tool) => validateTool(tool, names, checkSchema));

@@ -11,8 +11,16 @@ import { type CatalogNames, under, unknownName } from './rules.ts';
 /** Says why a value is not a JSON Schema that can be used; undefined if it is one. */
 export type SchemaCheck = (schema: JsonObject) => string | undefined;
 
+let check: SchemaCheck | undefined;
+
+/** The check; made once, because that takes some tens of milliseconds and it remembers nothing. */
+export function schemaCheck(): SchemaCheck {
+  check ??= createSchemaCheck();
+  return check;
+}
+
 /** Strict: a keyword that is spelled wrong would let every argument pass. */
-export function createSchemaCheck(): SchemaCheck {
+function createSchemaCheck(): SchemaCheck {
   const ajv = new Ajv2020({ strict: true });
   return (schema) => {
     try {

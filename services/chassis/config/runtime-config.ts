@@ -13,7 +13,12 @@ const stackSchema = z.object({
   clickhouseUrl: z.string().optional(),
 });
 
-const list = z.string().transform((text) => text.split(',').map((one) => one.trim()).filter((one) => one !== ''));
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== ''),
+);
 const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 const environmentSchema = z.object({
@@ -75,10 +80,14 @@ function readStack(stateDir: string): z.infer<typeof stackSchema> {
   try {
     return stackSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (thrown) {
-    throw new LongreinError('STACK_FILE_INVALID', `${path} cannot be read: ${toError(thrown).message}`, {
-      fix: 'run `longrein up`, which writes it anew',
-      cause: thrown,
-    });
+    throw new LongreinError(
+      'STACK_FILE_INVALID',
+      `${path} cannot be read: ${toError(thrown).message}`,
+      {
+        fix: 'run `longrein up`, which writes it anew',
+        cause: thrown,
+      },
+    );
   }
 }
 
@@ -97,7 +106,8 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
   const stateDir = stateDirOf(environment);
   const stack = readStack(stateDir);
   const brokers = given.LONGREIN_BROKERS ?? stack.brokers ?? [];
-  if (brokers.length === 0) throw missing('broker', 'LONGREIN_BROKERS (host:port, comma separated)');
+  if (brokers.length === 0)
+    throw missing('broker', 'LONGREIN_BROKERS (host:port, comma separated)');
   const registryUrl = given.LONGREIN_REGISTRY_URL ?? stack.registryUrl;
   if (registryUrl === undefined) throw missing('schema registry', 'LONGREIN_REGISTRY_URL');
   return Object.freeze({
@@ -106,7 +116,9 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl,
     stateDir,
     blobDir: resolve(given.LONGREIN_BLOB_DIR ?? join(stateDir, 'blobs')),
-    catalogDirs: (given.LONGREIN_CATALOG ?? [join(packageRoot, 'deploy/examples')]).map((one) => resolve(one)),
+    catalogDirs: (given.LONGREIN_CATALOG ?? [join(packageRoot, 'deploy/examples')]).map((one) =>
+      resolve(one),
+    ),
     workspaceDir: resolve(given.LONGREIN_WORKSPACE ?? process.cwd()),
     partitions: given.LONGREIN_PARTITIONS,
     replication: given.LONGREIN_REPLICATION,

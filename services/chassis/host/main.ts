@@ -37,5 +37,7 @@ export async function mainHost(factories: readonly ServiceFactory[]): Promise<vo
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   await running.ready;
-  process.stdout.write(`${JSON.stringify({ event: 'ready', host: running.host.identity.host, pid: process.pid })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ event: 'ready', host: running.host.identity.host, pid: process.pid })}\n`,
+  );
 }

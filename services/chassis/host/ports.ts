@@ -54,7 +54,10 @@ export type EffectJob = Readonly<{
    * Runs the effect and says how it ended, as the outcome input; undefined where nobody saw how it ended: the owner then
    * declares the claim lost. Must not throw.
    */
-  run(control: { signal: AbortSignal; traceparent: string }): Promise<Draft<InputEventType> | undefined>;
+  run(control: {
+    signal: AbortSignal;
+    traceparent: string;
+  }): Promise<Draft<InputEventType> | undefined>;
   /** The outcome of a claim that was never started: known not to have happened. */
   notStarted(reason: 'cancelled' | 'timeout'): Draft<InputEventType>;
 }>;

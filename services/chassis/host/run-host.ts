@@ -1,6 +1,6 @@
-import { partitionsOf, topicConfig, topics } from '../../../schemas/topics.ts';
 import { limits } from '../../../schemas/limits.ts';
-import { type Catalog } from '../catalog/catalog.ts';
+import { partitionsOf, topicConfig, topics } from '../../../schemas/topics.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { loadCatalog, requireCatalog } from '../catalog/load.ts';
 import { release } from '../config/package-root.ts';
 import type { RuntimeConfig } from '../config/runtime-config.ts';
@@ -34,15 +34,24 @@ export const topicSpecs = (config: Pick<RuntimeConfig, 'partitions' | 'replicati
   }));
 
 /** Waits out what is only away: says what it waits for at once, tries again with back-off, for ever. */
-export async function patiently<T>(what: string, logger: Logger, attempt: () => Promise<T>): Promise<T> {
+export async function patiently<T>(
+  what: string,
+  logger: Logger,
+  attempt: () => Promise<T>,
+): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await attempt();
     } catch (thrown) {
       const error = toError(thrown);
       if (!(error instanceof LongreinError) || !error.retryable) throw error;
-      logger.warn({ code: error.code, error: error.message, fix: error.fix }, `waiting for ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, Math.min(5_000, 500 * 2 ** Math.min(tries, 4))));
+      logger.warn(
+        { code: error.code, error: error.message, fix: error.fix },
+        `waiting for ${what}`,
+      );
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.min(5_000, 500 * 2 ** Math.min(tries, 4))),
+      );
     }
   }
 }

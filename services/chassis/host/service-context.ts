@@ -1,9 +1,9 @@
+import type { JsonObject } from '../../../schemas/json.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { RuntimeConfig } from '../config/runtime-config.ts';
 import type { AnyLogic, ServiceLogic } from '../protocol/service-logic.ts';
 import type { Host } from './host.ts';
 import type { HostedService, HostPorts } from './ports.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
 
 /** What a service is built from. */
 export type ServiceContext = Readonly<{
@@ -24,4 +24,3 @@ export type ServiceFactory = (context: ServiceContext) => Promise<BuiltService> 
 /** Hides a logic's own types from the host, which only passes them on. */
 export const anyLogic = <S, F extends JsonObject>(logic: ServiceLogic<S, F>): AnyLogic =>
   logic as unknown as AnyLogic;
-

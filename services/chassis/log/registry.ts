@@ -24,7 +24,9 @@ const titleOf = (schema: JsonObject): string => String(schema.$id).split(':').at
 
 /** `$ref` to other documents and own keywords are not for the registry: events are inlined by name only. */
 function forRegistry(schema: JsonObject, definitions: Record<string, JsonObject>): JsonObject {
-  const { $schema: _dialect, $id: _id, ...rest } = schema;
+  const rest = Object.fromEntries(
+    Object.entries(schema).filter(([name]) => !/^(\$|x-)/.test(name)),
+  );
   const text = JSON.stringify(rest).replaceAll(
     '"urn:longrein:content:v1"',
     '"#/definitions/ContentV1"',

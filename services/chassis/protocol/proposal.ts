@@ -1,7 +1,7 @@
 /**
- * One decision in the making: events in order, and the state as it will be after them, so that one turn can
- * carry all that follows from its own first events. The turn's id, time and digests do not exist yet: what a
- * fold takes from an own event may depend on its type, data and bodies only.
+ * One decision in the making: events in order, and the state as it will be after them, so that one
+ * turn can carry all that follows from its own first events. The turn's id, time and digests do not
+ * exist yet: what a fold takes from an own event may depend on its type, data and bodies only.
  */
 
 import type { Draft, SeenEvent } from '../../../schemas/event.ts';
@@ -11,7 +11,10 @@ export type Proposal<S> = Readonly<{
   /** The state after all events written so far. */
   state: S;
   drafts: readonly Draft[];
-  /** Adds an event. Throws InvariantError if the state refuses it: a decision may not be illegal at its base. */
+  /**
+   * Adds an event. Throws InvariantError if the state refuses it: a decision may not be illegal at
+   * its base.
+   */
   write(draft: Draft): void;
 }>;
 

@@ -1,5 +1,5 @@
 import type { Content, ContentDraft, Draft } from '../../../schemas/event.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { canonical, hashOf, sha256 } from './hash.ts';
 
 /** An event as it stands in a record. */
@@ -13,14 +13,17 @@ export type EventRecord = Readonly<{
 /** Under codec `none` the salt follows from the session id (DESIGN 2); with keys it will live and die with them. */
 export const saltOf = (session: string): string => sha256(`longrein salt ${session}`);
 
-/** Gives content its digest: SHA-256 over the salt and the canonical text of the body. */
+/**
+ * Gives content its digest: SHA-256 over the salt and the canonical text of the body. The body becomes what that text
+ * says, with its members in that order: who decided it and who reads it later, from a blob or not, see the same.
+ */
 export function sealContent(salt: string, draft: ContentDraft): Content {
   const bytes = canonical(draft.body);
   return {
     digest: sha256(salt + bytes),
     mediaType: draft.mediaType,
     bytes: Buffer.byteLength(bytes, 'utf8'),
-    body: draft.body,
+    body: typeof draft.body === 'string' ? draft.body : (JSON.parse(bytes) as JsonValue),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Names of members whose values are never logged or stored. Matched anywhere in the name, in any case. */
-const secretName = /pass(word|wd|phrase)?$|secret|token(?!s)|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
+const secretName =
+  /pass(word|wd|phrase)?$|secret|token(?!s)|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
 const countName = /tokens?(max|min|count)?$/i;
 const masked = '[redacted]';
 const depthMax = 12;

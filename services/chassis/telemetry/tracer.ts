@@ -1,12 +1,11 @@
 import {
   type Attributes,
   type Context,
-
+  type Tracer as OtelTracer,
   propagation,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
-  type Tracer as OtelTracer,
   trace,
 } from '@opentelemetry/api';
 import type { JsonObject } from '../../../schemas/json.ts';
@@ -17,7 +16,8 @@ import { sha256 } from '../protocol/hash.ts';
  * Trace context is part of every record, whether a tracing system listens or not: without one, ids follow from the
  * record, so that rows of one goal still share a trace.
  */
-const traceOf = (traceparent: string): string | undefined => /^00-([0-9a-f]{32})-/.exec(traceparent)?.[1];
+const traceOf = (traceparent: string): string | undefined =>
+  /^00-([0-9a-f]{32})-/.exec(traceparent)?.[1];
 
 function derived(parent: string, seed: string): string {
   const hash = sha256(`trace ${seed}`);
@@ -64,4 +64,3 @@ export function createOtelTracer(): Tracer {
     },
   };
 }
-

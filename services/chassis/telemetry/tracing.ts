@@ -4,7 +4,10 @@ import { createOtelTracer, derivedTracer } from './tracer.ts';
 export type Tracing = Readonly<{ tracer: Tracer; stop(): Promise<void> }>;
 
 /** Tracing to an OTLP endpoint where one is configured (OTEL_EXPORTER_OTLP_ENDPOINT); loaded only then. */
-export async function startTracing(endpoint: string | undefined, serviceName: string): Promise<Tracing> {
+export async function startTracing(
+  endpoint: string | undefined,
+  serviceName: string,
+): Promise<Tracing> {
   if (endpoint === undefined) return { tracer: derivedTracer, stop: async () => undefined };
   const [{ NodeSDK }, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
     import('@opentelemetry/sdk-node'),

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { LongreinError } from '../../services/chassis/errors.ts';
+
+/**
+ * Brings the database `longrein` to the schema of this release. Migrations are numbered SQL files; each statement
+ * can be run again, so that two programs may migrate at once and a broken run is finished by the next. An applied
+ * file never changes: what is wrong in it is put right by a later one.
+ */
+export type Migration = Readonly<{
+  version: number;
+  name: string;
+  sha256: string;
+  statements: readonly string[];
+}>;
+
+export type MigrationLogger = Readonly<{ info(fields: object, message: string): void }>;
+
+export type MigrationReport = Readonly<{ version: number; applied: readonly string[] }>;
+
+const migrationTable = `CREATE TABLE IF NOT EXISTS longrein.migrations
+(version UInt32, name String, sha256 String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+ENGINE = ReplacingMergeTree(applied_at) ORDER BY version`;
+
+/**
+ * Applies what is missing, in order. Throws `CLICKHOUSE_SCHEMA_NEWER` if the database was migrated by a newer
+ * release, `CLICKHOUSE_MIGRATION_CHANGED` if an applied file was edited.
+ */
+export async function migrate(
+  client: ClickHouseClient,
+  logger: MigrationLogger,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<MigrationReport> {
+  await client.command({ query: 'CREATE DATABASE IF NOT EXISTS longrein' });
+  await client.command({ query: migrationTable });
+  const applied = await appliedHashes(client);
+  const newest = Math.max(0, ...migrations.map(({ version }) => version));
+  checkApplied(applied, { migrations, newest });
+  const missing = migrations.filter(({ version }) => !applied.has(version));
+  for (const migration of missing) {
+    await apply(client, migration);
+    logger.info({ migration: migration.name }, 'ClickHouse schema migrated');
+  }
+  return { version: newest, applied: missing.map(({ name }) => name) };
+}
+
+/** The migrations of this release, in order. Throws `CLICKHOUSE_MIGRATIONS_MISSING`. */
+export function readMigrations(directory: string = migrationDirectory()): readonly Migration[] {
+  const files = readdirSync(directory).filter((file) => /^\d{3}_\w+\.sql$/.test(file));
+  return files.sort().map((file) => readMigration(directory, file));
+}
+
+function readMigration(directory: string, file: string): Migration {
+  const text = readFileSync(join(directory, file), 'utf8');
+  return {
+    version: Number(file.slice(0, 3)),
+    name: file.replace('.sql', ''),
+    sha256: createHash('sha256').update(text).digest('hex'),
+    // A statement ends where a line ends in a semicolon; comments have lines of their own.
+    statements: text
+      .split(/;[ \t]*(?:\n|$)/)
+      .map((statement) => statement.replace(/^--.*$/gm, '').trim())
+      .filter((statement) => statement !== ''),
+  };
+}
+
+/** Sources and compiled code lie at different depths of the package; the SQL files stay with the sources. */
+function migrationDirectory(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, 'package.json'))) {
+    const parent = dirname(directory);
+    if (parent === directory) break;
+    directory = parent;
+  }
+  const found = join(directory, 'deploy', 'clickhouse', 'migrations');
+  if (existsSync(found)) return found;
+  const message = `The ClickHouse migrations are not in ${found}`;
+  const fix = 'Install the package whole: deploy/clickhouse/migrations belongs to it.';
+  throw new LongreinError('CLICKHOUSE_MIGRATIONS_MISSING', message, { fix });
+}
+
+async function appliedHashes(client: ClickHouseClient): Promise<ReadonlyMap<number, string>> {
+  const query = 'SELECT version, any(sha256) AS sha256 FROM longrein.migrations GROUP BY version';
+  const result = await client.query({ query, format: 'JSONEachRow' });
+  const rows = await result.json<{ version: number; sha256: string }>();
+  return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
+}
+
+function checkApplied(
+  applied: ReadonlyMap<number, string>,
+  known: { migrations: readonly Migration[]; newest: number },
+): void {
+  const version = Math.max(0, ...applied.keys());
+  if (version > known.newest) {
+    const message = `The ClickHouse schema has version ${version}, this release knows up to ${known.newest}`;
+    const fix = 'Run the newer release, or point this one at another database.';
+    throw new LongreinError('CLICKHOUSE_SCHEMA_NEWER', message, { fix });
+  }
+  for (const migration of known.migrations) {
+    const sha256 = applied.get(migration.version);
+    if (sha256 === undefined || sha256 === migration.sha256) continue;
+    const message = `Migration ${migration.name} was applied to ClickHouse with other contents`;
+    const fix = 'Restore the file as it was released, and put changes into a new migration.';
+    throw new LongreinError('CLICKHOUSE_MIGRATION_CHANGED', message, { fix });
+  }
+}
+
+async function apply(client: ClickHouseClient, migration: Migration): Promise<void> {
+  for (const query of migration.statements) await client.command({ query });
+  const { version, name, sha256 } = migration;
+  const values = [{ version, name, sha256 }];
+  await client.insert({ table: 'longrein.migrations', values, format: 'JSONEachRow' });
+}

@@ -1,0 +1,55 @@
+import type { Session } from 'chdb';
+import type { Engine } from './engine.ts';
+import { refuseOutside, refuseOutsideValues } from './guard.ts';
+import type { StatementRequest } from './request.ts';
+
+/** The database of callers that name none and may not use `default`. */
+const restrictedDatabase = 'longrein';
+
+/** Refuses what a restricted caller may not ask. Throws code 497. */
+export function check(engine: Engine, request: StatementRequest): void {
+  if (request.caller === 'owner') return;
+  refuseOutsideValues(request);
+  refuseOutside(request.sql, engine.tableFunctions);
+}
+
+/** Gives the session its database, settings and parameters. Throws what the engine says (81, 115, …). */
+export async function prepare(
+  session: Session,
+  request: StatementRequest,
+  defaults: Readonly<Record<string, string>>,
+): Promise<void> {
+  await useDatabase(session, request);
+  const { parameters } = request;
+  const settings = { ...defaults, ...request.settings, ...readOnly(request) };
+  const assignments = [
+    ...Object.entries(settings),
+    ...Object.entries(parameters).map(([name, value]) => [`param_${name}`, value] as const),
+  ].map(([name, value]) => `${name} = ${literal(value)}`);
+  await session.queryAsync(`SET ${assignments.join(', ')}`);
+}
+
+async function useDatabase(session: Session, request: StatementRequest): Promise<void> {
+  const named = request.database === 'default' ? undefined : request.database;
+  if (request.caller === 'owner') {
+    if (named !== undefined) await session.queryAsync(`USE ${identifier(named)}`);
+    return;
+  }
+  // Never `default`, in which any path is a table; `system` is always there.
+  const known = `SELECT name FROM system.databases WHERE name = ${literal(restrictedDatabase)}`;
+  const found = named ?? (await session.queryAsync(known, { format: 'TSVRaw' })).text().trim();
+  await session.queryAsync(`USE ${identifier(found === '' ? 'system' : found)}`);
+}
+
+function readOnly(request: StatementRequest): { readonly?: string } {
+  if (request.caller === 'owner') return {};
+  return { readonly: request.settings.readonly === '1' ? '1' : '2' };
+}
+
+function literal(value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function identifier(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}

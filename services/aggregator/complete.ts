@@ -1,0 +1,82 @@
+/**
+ * Ends a session whose tasks are all settled: with the joined output, or with the reason why there
+ * is none.
+ */
+
+import { type Draft, event, json, text } from '../../schemas/event.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { LongreinError } from '../chassis/errors.ts';
+import { compileTemplate } from '../chassis/expressions/template.ts';
+import { type Joined, joinOutputs, type TaskOutput } from './join.ts';
+import type { AggregatorState, JoinedTask } from './state.ts';
+
+/**
+ * Whether nothing of the plan is left to wait for, and nobody else has to say how the session ends.
+ */
+export function isComplete(state: AggregatorState): boolean {
+  if (state.session.value !== 'running' || state.stopping) return false;
+  return state.tasks.every(isDone);
+}
+
+/**
+ * A task that the plan cannot do without and that was given up ends the session through the
+ * supervisor.
+ */
+function isDone({ machine, onFailure }: JoinedTask): boolean {
+  if (machine.value === 'abandoned') return onFailure === 'continue';
+  return machine.value === 'completed' || machine.value === 'skipped';
+}
+
+/** `session.completed`, or `session.failed` where the outputs cannot be joined or shaped. */
+export function completion(state: AggregatorState): Draft {
+  try {
+    const joined = joinOutputs(
+      state.output ?? { kind: 'collect', conflict: 'fail' },
+      outputs(state),
+    );
+    return completed(state, joined, shape(state, joined));
+  } catch (thrown) {
+    if (!(thrown instanceof LongreinError) || !isJoinError(thrown)) throw thrown;
+    const advice = thrown.fix === undefined ? '' : ` ${thrown.fix}`;
+    const message = text(`${thrown.message}${advice}`);
+    return event('session.failed', { code: failureCode(thrown) }, { message });
+  }
+}
+
+const isExpressionError = ({ code }: LongreinError): boolean => code.startsWith('EXPRESSION_');
+const isJoinError = (error: LongreinError): boolean =>
+  error.code.startsWith('OUTPUT_') || isExpressionError(error);
+const failureCode = (error: LongreinError): string =>
+  isExpressionError(error) ? 'OUTPUT_SHAPE' : error.code;
+
+const outputs = (state: AggregatorState): readonly TaskOutput[] =>
+  state.tasks.map(({ id, machine, output }) => ({
+    id,
+    output: machine.value === 'completed' ? output : undefined,
+  }));
+
+function completed(state: AggregatorState, joined: Joined, output: JsonValue): Draft {
+  const count = (value: string) =>
+    state.tasks.filter((task) => task.machine.value === value).length;
+  const data = {
+    completed: count('completed'),
+    failed: count('abandoned'),
+    skipped: count('skipped'),
+    contradictions: joined.contradictions.length,
+  };
+  const content = { output: json(output) };
+  if (joined.contradictions.length === 0) return event('session.completed', data, content);
+  const contradictions = json(joined.contradictions);
+  return event('session.completed', data, { ...content, contradictions });
+}
+
+function shape(state: AggregatorState, joined: Joined): JsonValue {
+  const template = state.output?.shape;
+  if (template === undefined) return joined.value;
+  const members = state.tasks.map(({ id, output }): [string, JsonValue] => [id, output]);
+  const tasks: JsonObject = Object.fromEntries(members);
+  const { goal, inputs, context } = state.scope ?? { goal: null, inputs: {}, context: {} };
+  const { value, contradictions } = joined;
+  const data = { goal, inputs, context, tasks, joined: value, contradictions };
+  return compileTemplate(template, `plan ${state.plan}, output.shape`).evaluate(data);
+}

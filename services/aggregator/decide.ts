@@ -1,0 +1,50 @@
+/**
+ * The aggregator: joins what the tasks gave when all of them are settled, and publishes the one
+ * result of the session when it ended, however it ended.
+ */
+
+import type { Draft, EventType, SeenEvent } from '../../schemas/event.ts';
+import { sessionFold } from '../../state-machines/session/session-machine.ts';
+import { taskFold } from '../../state-machines/task/task-machine.ts';
+import { sha256 } from '../chassis/protocol/hash.ts';
+import { beginProposal } from '../chassis/protocol/proposal.ts';
+import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { completion, isComplete } from './complete.ts';
+import { evolve } from './evolve.ts';
+import { deliveriesOf, resultOf } from './result.ts';
+import { type AggregatorState, initialState } from './state.ts';
+
+const answered: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['plan.accepted', 'session.failed', 'session.cancelled'] as const),
+  ...(['task.completed', 'task.abandoned', 'task.skipped'] as const),
+  // What a result waits for.
+  ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
+  ...(['model.completed', 'model.failed', 'model.denied'] as const),
+]);
+
+/**
+ * Completion and result may stand in one turn: nobody would wake this service between them. Should
+ * another ending have slipped in before the turn, the session's machine refuses both, and the
+ * result of the ending that counts is decided next.
+ */
+function decide(state: AggregatorState, input: DecideInput): readonly Draft[] {
+  const proposal = beginProposal(state, evolve);
+  if (isComplete(proposal.state)) proposal.write(completion(proposal.state));
+  for (const draft of resultOf(proposal.state, input)) proposal.write(draft);
+  return proposal.drafts;
+}
+
+export const aggregatorLogic: ServiceLogic<AggregatorState> = {
+  name: 'aggregator',
+  behaviour: 1,
+  fold: 1,
+  machines: {
+    [sessionFold.id]: sha256(sessionFold.definition),
+    [taskFold.id]: sha256(taskFold.definition),
+  },
+  initial: () => initialState,
+  evolve,
+  answers: (event: SeenEvent) => answered.has(event.type),
+  decide,
+  deliveries: deliveriesOf,
+};

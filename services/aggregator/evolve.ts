@@ -1,0 +1,120 @@
+/** The aggregator's fold. Which ending counts is said by the session's machine, not here. */
+
+import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
+import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Persisted } from '../../state-machines/fold.ts';
+import { foldSession, sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
+import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
+import type { Contradiction } from './join.ts';
+import type { AggregatorState, Ending } from './state.ts';
+
+/** The state after this event; the same object when it changes nothing. */
+export function evolve(state: AggregatorState, event: SeenEvent): AggregatorState {
+  const session = foldSession(state.session, event);
+  return session === state.session ? onEvent(state, event) : onStep(state, session, event);
+}
+
+/** Events that move the session. */
+function onStep(before: AggregatorState, session: Persisted, event: SeenEvent): AggregatorState {
+  const state = { ...before, session };
+  switch (event.type) {
+    case 'session.opened': {
+      const { goalId, goalLog, openedAtMs, valueNanoUsd } = event.data;
+      const goal = { goalId, goalLog, openedAtMs, valueNanoUsd: valueNanoUsd ?? null };
+      return { ...state, goal, scope: goalScopeOf(event) };
+    }
+    case 'plan.accepted':
+      return withPlan(state, event);
+    case 'session.completed':
+    case 'session.failed':
+    case 'session.cancelled':
+      return { ...state, ending: endingOf(event), tasks: [], scope: null, output: null };
+    case 'result.published':
+      return { ...state, ending: null };
+    default:
+      return state;
+  }
+}
+
+function withPlan(state: AggregatorState, accepted: SeenEvent<'plan.accepted'>): AggregatorState {
+  const plan = bodyOf(accepted.content.plan) as unknown as PlanDefinition;
+  const shaped = plan.output.shape !== undefined;
+  return {
+    ...state,
+    plan: plan.name,
+    output: plan.output,
+    scope: shaped && state.scope !== null ? withDefaults(state.scope, plan) : null,
+    tasks: plan.tasks.map(({ id, onFailure }) => {
+      return { id, onFailure, machine: taskFold.initial(), output: null };
+    }),
+  };
+}
+
+type EndingEvent = SeenEvent<'session.completed' | 'session.failed' | 'session.cancelled'>;
+
+function endingOf(event: EndingEvent): Ending {
+  if (event.type === 'session.completed') {
+    const message = contradictionsMessage(bodyOf(event.content.contradictions, []));
+    const output = bodyOf(event.content.output);
+    return { status: 'completed', code: null, task: null, message, output };
+  }
+  if (event.type === 'session.failed') {
+    const { code, task } = event.data;
+    const message = textOf(event.content.message);
+    return { status: 'failed', code, task: task ?? null, message, output: null };
+  }
+  const reason = event.content.reason === undefined ? '' : `: ${textOf(event.content.reason)}`;
+  const message = `Cancelled by ${event.data.requestedBy}${reason}`;
+  return { status: 'cancelled', code: 'SESSION_CANCELLED', task: null, message, output: null };
+}
+
+function contradictionsMessage(contradictions: JsonValue): string | null {
+  const list = contradictions as unknown as readonly Contradiction[];
+  if (list.length === 0) return null;
+  const members = list.map(({ member }) => `"${member}"`).join(', ');
+  return `The tasks contradict each other in ${members}; session.completed lists who said what.`;
+}
+
+/** Events that leave the session where it is. */
+function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
+  switch (event.type) {
+    case 'session.cancel-requested':
+    case 'decision.failed':
+      if (state.stopping || sessionIsOver(state.session)) return state;
+      return { ...state, stopping: true };
+    case 'model.completed':
+    case 'model.failed':
+      return withUsage(state, event);
+    default:
+      return onTask(state, event);
+  }
+}
+
+function withUsage(
+  state: AggregatorState,
+  event: SeenEvent<'model.completed' | 'model.failed'>,
+): AggregatorState {
+  const { inputTokens, outputTokens, costNanoUsd } = event.data;
+  const published = state.session.value === 'ended' || state.session.value === 'closed';
+  if (published || inputTokens + outputTokens + costNanoUsd === 0) return state;
+  const usage = {
+    inputTokens: state.usage.inputTokens + inputTokens,
+    outputTokens: state.usage.outputTokens + outputTokens,
+    costNanoUsd: state.usage.costNanoUsd + costNanoUsd,
+  };
+  return { ...state, usage };
+}
+
+function onTask(state: AggregatorState, event: SeenEvent): AggregatorState {
+  if (!event.type.startsWith('task.') || !('task' in event.data)) return state;
+  const { task: id } = event.data;
+  const at = state.tasks.findIndex((task) => task.id === id);
+  const task = state.tasks[at];
+  if (task === undefined) return state;
+  const machine = foldTask(task.machine, event);
+  if (machine === task.machine) return state;
+  const output = event.type === 'task.completed' ? bodyOf(event.content.output) : null;
+  return { ...state, tasks: state.tasks.with(at, { ...task, machine, output }) };
+}

@@ -1,0 +1,95 @@
+/** The result of a session: the event in its log, and the messages that carry it out of it. */
+
+import {
+  bodyOf,
+  type Draft,
+  event,
+  json,
+  type SeenEvent,
+  text,
+  textOf,
+} from '../../schemas/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { messageId } from '../chassis/protocol/ids.ts';
+import type { DecideInput, Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
+import type { AggregatorState, Ending, Goal } from './state.ts';
+
+export const resultsTopic = 'longrein.results';
+export const keysTopic = 'longrein.keys';
+const resultType = 'longrein.result.v1';
+
+/** `result.published`, once the session ended and none of its calls runs; else nothing. */
+export function resultOf(state: AggregatorState, input: DecideInput): readonly Draft[] {
+  const { ending, goal } = state;
+  if (ending === null || goal === null) return [];
+  const runs = Object.values(input.openCalls).some((call) => call.status === 'claimed');
+  if (runs) return [];
+  const data = {
+    status: ending.status,
+    goalId: goal.goalId,
+    goalLog: goal.goalLog,
+    ...optional(ending, goal),
+    ...state.usage,
+    openedAtMs: goal.openedAtMs,
+    endedAtMs: input.nowMs,
+  };
+  const content = {
+    ...(ending.status === 'completed' ? { output: json(ending.output) } : {}),
+    ...(ending.message === null ? {} : { message: text(ending.message) }),
+  };
+  return [event('result.published', data, content)];
+}
+
+const optional = (ending: Ending, goal: Goal) => ({
+  ...(ending.code === null ? {} : { code: ending.code }),
+  ...(ending.task === null ? {} : { task: ending.task }),
+  ...(goal.valueNanoUsd === null ? {} : { valueNanoUsd: goal.valueNanoUsd }),
+});
+
+/** The public result and the word to the goal's log that its session ended. */
+export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly Delivery[] {
+  if (published.type !== 'result.published') return [];
+  const { session } = meta;
+  const { status, goalLog } = published.data;
+  return [
+    {
+      to: 'public',
+      topic: resultsTopic,
+      key: session,
+      type: resultType,
+      id: messageId(session, ['result']),
+      value: messageOf(published, meta),
+    },
+    {
+      to: 'log',
+      topic: keysTopic,
+      session: goalLog,
+      identity: ['ended', session],
+      event: event('session.ended', { session, status }),
+    },
+  ];
+}
+
+function messageOf(published: SeenEvent<'result.published'>, meta: SessionMeta): JsonObject {
+  const { data, content } = published;
+  const { inputTokens, outputTokens, costNanoUsd, valueNanoUsd } = data;
+  return {
+    goalId: data.goalId,
+    session: meta.session,
+    status: data.status,
+    ...(content.output === undefined ? {} : { output: bodyOf(content.output) }),
+    ...(data.code === undefined ? {} : { error: errorOf(data.code, published) }),
+    usage: { inputTokens, outputTokens, costNanoUsd },
+    ...(valueNanoUsd === undefined ? {} : { valueNanoUsd }),
+    ...(Object.keys(meta.labels).length === 0 ? {} : { labels: meta.labels }),
+    openedAt: isoTime(data.openedAtMs),
+    endedAt: isoTime(data.endedAtMs),
+  };
+}
+
+function errorOf(code: string, { data, content }: SeenEvent<'result.published'>): JsonObject {
+  const message = textOf(content.message);
+  return data.task === undefined ? { code, message } : { code, message, task: data.task };
+}
+
+const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();

@@ -1,0 +1,61 @@
+/**
+ * What the aggregator knows of one session, as plain JSON: outputs until they are joined, the
+ * ending until it is published, and what the models cost. Tasks stand in the order of the plan.
+ */
+
+import type { PlanOutput } from '../../schemas/definitions/plan.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Persisted } from '../../state-machines/fold.ts';
+import { type SessionStatus, sessionFold } from '../../state-machines/session/session-machine.ts';
+import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
+
+export type JoinedTask = Readonly<{
+  id: string;
+  onFailure: 'fail' | 'continue';
+  machine: Persisted;
+  output: JsonValue;
+}>;
+
+/** How the session ended, until the result says it. */
+export type Ending = Readonly<{
+  status: SessionStatus;
+  code: string | null;
+  task: string | null;
+  message: string | null;
+  output: JsonValue;
+}>;
+
+export type Usage = Readonly<{ inputTokens: number; outputTokens: number; costNanoUsd: number }>;
+
+export type Goal = Readonly<{
+  goalId: string;
+  goalLog: string;
+  valueNanoUsd: number | null;
+  openedAtMs: number;
+}>;
+
+export type AggregatorState = Readonly<{
+  session: Persisted;
+  goal: Goal | null;
+  /** Kept while a shape may need it. */
+  scope: GoalScope | null;
+  plan: string;
+  output: PlanOutput | null;
+  tasks: readonly JoinedTask[];
+  /** Somebody asked for the end, or a service failed: how it ends is the supervisor's to say. */
+  stopping: boolean;
+  ending: Ending | null;
+  usage: Usage;
+}>;
+
+export const initialState: AggregatorState = {
+  session: sessionFold.initial(),
+  goal: null,
+  scope: null,
+  plan: '',
+  output: null,
+  tasks: [],
+  stopping: false,
+  ending: null,
+  usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 },
+};

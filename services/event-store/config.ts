@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { LongreinError } from '../chassis/errors.ts';
+
+/** Where ClickHouse is, and who asks. The database is always `longrein`: its name stands in the migrations. */
+export type EventStoreConfig = Readonly<{
+  url: string;
+  user: string;
+  password: string;
+  /** How long one request may take, in milliseconds. */
+  requestTimeoutMs: number;
+}>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const urlError = 'must be an http or https URL, such as http://127.0.0.1:8123';
+
+const variables = z.object({
+  LONGREIN_CLICKHOUSE_URL: z.url({ protocol: /^https?$/, error: urlError }).optional(),
+  LONGREIN_CLICKHOUSE_USER: z.string().min(1).default('default'),
+  LONGREIN_CLICKHOUSE_PASSWORD: z.string().default(''),
+  LONGREIN_CLICKHOUSE_TIMEOUT_MS: z.coerce.number().int().min(1_000).max(600_000).default(30_000),
+});
+
+/**
+ * The config from the environment; `known.url` is used where no variable gives one. Throws CONFIG_INVALID, which
+ * names the variable, or CONFIG_MISSING.
+ */
+export function readEventStoreConfig(
+  environment: Environment = process.env,
+  known: { url?: string | undefined } = {},
+): EventStoreConfig {
+  const read = readVariables(environment);
+  const url = read.LONGREIN_CLICKHOUSE_URL ?? known.url;
+  if (url === undefined) {
+    const fix = 'run `longrein up` for a local stack, or set LONGREIN_CLICKHOUSE_URL';
+    throw new LongreinError('CONFIG_MISSING', 'no ClickHouse is known', { fix });
+  }
+  return {
+    url: url.replace(/\/+$/, ''),
+    user: read.LONGREIN_CLICKHOUSE_USER,
+    password: read.LONGREIN_CLICKHOUSE_PASSWORD,
+    requestTimeoutMs: read.LONGREIN_CLICKHOUSE_TIMEOUT_MS,
+  };
+}
+
+function readVariables(environment: Environment): z.infer<typeof variables> {
+  // An empty variable is one that is not set: shells and Compose files cannot always unset them.
+  const names = Object.keys(variables.shape);
+  const set = names.map((name) => [name, environment[name] || undefined]);
+  const parsed = variables.safeParse(Object.fromEntries(set));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const message = `${issue?.path.join('.')} ${issue?.message}`;
+  throw new LongreinError('CONFIG_INVALID', message, { fix: 'Correct the variable or unset it.' });
+}

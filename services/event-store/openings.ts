@@ -1,0 +1,77 @@
+import { event } from '../../schemas/event.ts';
+import { sinksTopic } from '../../schemas/topics.ts';
+import type { HostPorts } from '../chassis/host/ports.ts';
+import { AppendError } from '../chassis/log/append-error.ts';
+import { partitionOf } from '../chassis/log/partition.ts';
+import type { OutgoingRecord, PartitionName } from '../chassis/log/port.ts';
+import { inputId } from '../chassis/protocol/ids.ts';
+import { headersOf, type InputBody } from '../chassis/protocol/record.ts';
+import { saltOf, sealEvent } from '../chassis/protocol/seal.ts';
+import { serviceName, sinkSession } from './decide.ts';
+import { storedTopics } from './sources.ts';
+
+/** Logs of the installation itself belong to nobody else. */
+export const ownTenant = 'longrein';
+
+type Ports = Pick<HostPorts, 'log' | 'clock' | 'codec' | 'logger'>;
+
+/**
+ * Opens the log of ranges of every partition that is stored. Every host does it at every start: the id of the input
+ * follows from the partition, so only the first one counts. Resolves with the number of partitions of the ranges' topic.
+ */
+export async function openSinks(ports: Ports): Promise<number> {
+  const sinks = (await ports.log.bounds(sinksTopic)).size;
+  const byPartition = new Map<number, OutgoingRecord[]>();
+  for (const { name } of storedTopics) {
+    for (const [partition, { low }] of await ports.log.bounds(name)) {
+      const record = openingOf({ topic: name, partition }, low, ports);
+      const target = partitionOf(record.key, sinks);
+      byPartition.set(target, [...(byPartition.get(target) ?? []), record]);
+    }
+  }
+  for (const [partition, records] of byPartition) {
+    await appendAtLast({ topic: sinksTopic, partition }, records, ports);
+  }
+  return sinks;
+}
+
+function openingOf({ topic, partition }: PartitionName, low: number, ports: Ports): OutgoingRecord {
+  const session = sinkSession(topic, partition);
+  const body: InputBody = {
+    kind: 'input',
+    session,
+    source: serviceName,
+    atMs: ports.clock.nowMs(),
+    tenant: ownTenant,
+    principal: '',
+    labels: {},
+    event: sealEvent(saltOf(session), event('sink.opened', { topic, partition, fromOffset: low })),
+  };
+  const id = inputId(session, ['sink.opened']);
+  const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '' });
+  return { key: session, headers, value: ports.codec.encode('input', body) };
+}
+
+const retryMs = 500;
+
+async function appendAtLast(
+  at: PartitionName,
+  records: readonly OutgoingRecord[],
+  ports: Ports,
+): Promise<void> {
+  for (;;) {
+    try {
+      await ports.log.append(at, records);
+      return;
+    } catch (thrown) {
+      if (!(thrown instanceof AppendError) || thrown.failure !== 'uncertain') throw thrown;
+      ports.logger.warn(
+        { ...at, error: thrown.message },
+        'append not acknowledged; same bytes again',
+      );
+    }
+    await new Promise<void>((resolve) => {
+      ports.clock.after(retryMs, resolve);
+    });
+  }
+}

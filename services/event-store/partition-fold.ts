@@ -1,0 +1,133 @@
+import { ClosedSessions } from '../chassis/host/closed-sessions.ts';
+import type { ClosedSegment } from '../chassis/host/watermarks.ts';
+import type { PartitionName } from '../chassis/log/port.ts';
+import { type AcceptanceState, accept, copyAcceptance } from '../chassis/protocol/acceptance.ts';
+import type { PlacedRecord, RecordHeader } from '../chassis/protocol/record.ts';
+import { foldCore, type SessionCore, unknownSession } from '../chassis/protocol/session-core.ts';
+import { bodyOf, type DecodedRecord } from './decoded-record.ts';
+import { foreignRow, publicRow, unreadableRow } from './plain-rows.ts';
+import type { EventRow } from './row.ts';
+import { type Judgement, sessionRows } from './session-rows.ts';
+
+/** How one partition becomes rows, record by record in the order of the log. */
+export type PartitionFold = Readonly<{
+  /** Takes the next record. `wanted` false: only its effect on later records matters. */
+  take(record: DecodedRecord, wanted: boolean): readonly EventRow[];
+  /** Where somebody must start reading to judge the record at this offset and all later ones. */
+  needFrom(next: number): number;
+  /** The acceptance state before the next record. */
+  readonly acceptance: AcceptanceState;
+}>;
+
+/** Each record of a public topic stands for itself. */
+export const createPublicFold = (): PartitionFold => ({
+  take: (record, wanted) => (wanted ? rowsOrBytes(record, () => [publicRow(record)]) : []),
+  needFrom: (next) => next,
+  acceptance: {},
+});
+
+/** A record whose rows cannot be made (nested too deep, say) is kept as bytes. */
+function rowsOrBytes(record: DecodedRecord, make: () => readonly EventRow[]): readonly EventRow[] {
+  try {
+    return make();
+  } catch {
+    return [unreadableRow({ ...record, value: undefined })];
+  }
+}
+
+const nothing: Judgement = { effectiveEvents: 0, session: undefined };
+
+/** How long a cancel waits for the opening of its session, by the log's own time. */
+const earlyCancelMs = 3_600_000;
+
+/**
+ * The rules of DESIGN 3 over one partition of a session log, the same as every host applies: acceptance, sessions that
+ * begin and end, each input once. Every session that is open, and each cancel that waits for one, holds `needFrom`.
+ */
+export class SessionFold implements PartitionFold {
+  readonly acceptance: AcceptanceState;
+  private readonly closed: ClosedSessions;
+  private readonly cores = new Map<string, SessionCore>();
+  /** Session -> offset of its first record; in the order of offsets. */
+  private readonly begun = new Map<string, number>();
+  /** Sessions of which only a cancel came. */
+  private readonly waiting = new Set<string>();
+
+  constructor(
+    partition: PartitionName,
+    from: { acceptance: AcceptanceState; closed: readonly ClosedSegment[] },
+  ) {
+    this.acceptance = copyAcceptance(from.acceptance);
+    this.closed = new ClosedSessions(partition, from.closed);
+  }
+
+  needFrom(next: number): number {
+    for (const first of this.begun.values()) return Math.min(first, next);
+    return next;
+  }
+
+  take(record: DecodedRecord, wanted: boolean): readonly EventRow[] {
+    const { header } = record;
+    if (header === undefined) {
+      return wanted ? rowsOrBytes(record, () => [foreignRow(record)]) : [];
+    }
+    const judgement = this.judge(record, header);
+    return wanted ? rowsOrBytes(record, () => sessionRows(record, judgement)) : [];
+  }
+
+  private judge(record: DecodedRecord, header: RecordHeader): Judgement {
+    const accepted = accept(this.acceptance, header);
+    if (header.kind === 'epoch') return { ...nothing, effectiveEvents: accepted ? 1 : 0 };
+    const core = this.cores.get(header.session);
+    if (header.kind === 'checkpoint') {
+      const counts = accepted && core?.status === 'open';
+      return { effectiveEvents: counts ? 1 : 0, session: core?.meta };
+    }
+    const body = bodyOf(record);
+    if (!accepted || body === undefined) return { ...nothing, session: core?.meta };
+    const placed = { offset: record.log.offset, header, body };
+    try {
+      return this.fold(placed, core ?? unknownSession(header.session));
+    } catch {
+      // A body with the right outline and nonsense inside: it brings nothing, as one that cannot be read.
+      return { ...nothing, session: core?.meta };
+    }
+  }
+
+  private fold(record: PlacedRecord, core: SessionCore): Judgement {
+    const { session } = record.header;
+    const { offset, body } = record;
+    if (this.closed.closedBefore(session, offset)) return nothing;
+    const step = foldCore(core, record);
+    const { status, meta } = step.core;
+    if (status === 'closed') {
+      this.closed.add(session, { offset, atMs: body.atMs });
+      this.forget(session);
+    } else if (status !== 'unknown') this.keep(session, step.core, offset);
+    this.expireEarlyCancels(body.atMs);
+    return { effectiveEvents: step.events.length, session: meta };
+  }
+
+  private keep(session: string, core: SessionCore, offset: number): void {
+    this.cores.set(session, core);
+    if (!this.begun.has(session)) this.begun.set(session, offset);
+    if (core.status === 'cancelled-early') this.waiting.add(session);
+  }
+
+  private forget(session: string): void {
+    this.cores.delete(session);
+    this.begun.delete(session);
+  }
+
+  /** A cancel whose session never opens must not hold the position for ever. */
+  private expireEarlyCancels(nowMs: number): void {
+    for (const session of this.waiting) {
+      const core = this.cores.get(session);
+      if (core?.status !== 'cancelled-early') this.waiting.delete(session);
+      else if (core.last.atMs < nowMs - earlyCancelMs) {
+        this.waiting.delete(session);
+        this.forget(session);
+      }
+    }
+  }
+}

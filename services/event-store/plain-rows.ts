@@ -1,0 +1,151 @@
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { deadLettersTopic, goalsTopic, resultsTopic } from '../../schemas/topics.ts';
+import { canonical } from '../chassis/protocol/hash.ts';
+import { saltOf, sealContent } from '../chassis/protocol/seal.ts';
+import { type DecodedRecord, isObject } from './decoded-record.ts';
+import { labelsOf, noHotColumns, textOf } from './hot-columns.ts';
+import type { EventRow } from './row.ts';
+
+/** Rows of records that are not of a session log: public topics, other programs, and what nobody can read. */
+
+export const UINT16 = 2 ** 16 - 1;
+export const UINT32 = 2 ** 32 - 1;
+/** The last moment that the table can hold. */
+const atMsMax = Date.UTC(2200, 0) - 1;
+
+const typeOfTopic: Readonly<Record<string, string>> = {
+  [goalsTopic]: 'goal',
+  [resultsTopic]: 'result',
+  [deadLettersTopic]: 'dead-letter',
+};
+
+/** The time in the headers, else the log's. */
+function atMsOf({ log }: DecodedRecord): number {
+  const written = Date.parse(log.headers.ce_time ?? '');
+  const atMs = Number.isNaN(written) ? log.timestampMs : written;
+  return Number.isFinite(atMs) ? Math.trunc(Math.min(Math.max(0, atMs), atMsMax)) : 0;
+}
+
+/** W3C: version, trace, span, flags. */
+function traceOf(traceparent: string | undefined): Pick<EventRow, 'traceId' | 'spanId'> {
+  const parts = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(traceparent ?? '');
+  return { traceId: parts?.[1] ?? '', spanId: parts?.[2] ?? '' };
+}
+
+/** A row with what every record has; nothing in it counts. */
+export function blankRow(record: DecodedRecord): EventRow {
+  const { topic, partition, offset, headers } = record.log;
+  return {
+    tenantId: '',
+    sessionId: '',
+    topic,
+    partition,
+    offset,
+    index: 0,
+    recordId: headers.ce_id ?? '',
+    kind: 'foreign',
+    effective: false,
+    service: '',
+    epoch: 0,
+    incarnation: '',
+    sequence: 0,
+    base: '',
+    foreseen: [],
+    causes: [],
+    behaviour: 0,
+    release: '',
+    type: headers.ce_type ?? '',
+    schemaVersion: 0,
+    atMs: atMsOf(record),
+    principal: '',
+    labels: {},
+    ...noHotColumns,
+    ...traceOf(headers.traceparent),
+    data: '{}',
+    content: '{}',
+    record: '',
+  };
+}
+
+/** The record with its key, as bytes where it is not JSON: nothing of it is lost. */
+function wholeRecord({ log, value }: DecodedRecord): string {
+  const { headers, key } = log;
+  if (value !== undefined) return canonical({ headers, key, body: value });
+  const bytes = log.value === null ? null : Buffer.from(log.value).toString('base64');
+  return canonical({ headers, key, bytes });
+}
+
+/** A record that looks like ours and cannot be read: every reader ignores it. */
+export const unreadableRow = (record: DecodedRecord): EventRow => ({
+  ...blankRow(record),
+  sessionId: record.header?.session ?? '',
+  status: 'unreadable',
+  record: wholeRecord(record),
+});
+
+/** A record of a program that is none of ours, in a session log. */
+export const foreignRow = (record: DecodedRecord): EventRow => ({
+  ...blankRow(record),
+  status: record.value === undefined ? 'unreadable' : '',
+  record: wholeRecord(record),
+});
+
+/** A record of a public topic; what people wrote in it is content. */
+export function publicRow(record: DecodedRecord): EventRow {
+  const { log, value } = record;
+  const { topic, headers } = log;
+  const known = typeOfTopic[topic] ?? '';
+  const row: EventRow = {
+    ...blankRow(record),
+    kind: 'public',
+    effective: true,
+    type: headers.ce_type ?? known,
+    schemaVersion: 1,
+    record: wholeRecord(record),
+  };
+  if (!isObject(value)) return { ...row, status: value === undefined ? 'unreadable' : '' };
+  return { ...row, ...publicColumns(record, value) };
+}
+
+function publicColumns({ log }: DecodedRecord, value: JsonObject): Partial<EventRow> {
+  const error = [value.error, value.reason].find(isObject);
+  const session = textOf(value.session) || (log.headers.ce_subject ?? '');
+  return {
+    tenantId: textOf(value.tenant),
+    sessionId: session,
+    recordId: log.headers.ce_id ?? textOf(value.id),
+    principal: textOf(value.principal),
+    labels: labelsOf(value.labels),
+    status: textOf(value.status),
+    errorCode: textOf(error?.code),
+    data: canonical(structureOf(value)),
+    content: canonical({ body: sealedBody(session, value) }),
+  };
+}
+
+const structureNames = [
+  'id',
+  'goalId',
+  'session',
+  'plan',
+  'priority',
+  'timeoutMs',
+  'budgetNanoUsd',
+  'valueNanoUsd',
+  'agentPools',
+  'riskMax',
+  'status',
+  'usage',
+  'openedAt',
+  'endedAt',
+  'origin',
+  'at',
+] as const;
+
+function structureOf(value: JsonObject): JsonObject {
+  const known = structureNames.filter((name) => value[name] !== undefined);
+  return Object.fromEntries(known.map((name) => [name, value[name] as JsonValue]));
+}
+
+const sealedBody = (session: string, value: JsonObject) =>
+  sealContent(saltOf(session), { mediaType: 'application/json', body: value });

@@ -1,0 +1,70 @@
+/** What a row is about. `public` stands for records of public topics, `foreign` for what nobody here wrote. */
+export type EventRowKind = 'turn' | 'input' | 'checkpoint' | 'epoch' | 'public' | 'foreign';
+
+/**
+ * One event as `longrein.events` keeps it; a record without events is one row with index 0. All numbers are whole
+ * and not negative, text that says nothing is empty. Which columns they go to stands in `columns.ts`.
+ */
+export type EventRow = Readonly<{
+  tenantId: string;
+  sessionId: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  index: number;
+
+  recordId: string;
+  kind: EventRowKind;
+  /** The record counts, by the acceptance rules of the log. */
+  effective: boolean;
+  service: string;
+  epoch: number;
+  incarnation: string;
+  sequence: number;
+  base: string;
+  foreseen: readonly string[];
+  /** Each `recordId#index`. */
+  causes: readonly string[];
+  behaviour: number;
+  release: string;
+
+  type: string;
+  schemaVersion: number;
+  /** Milliseconds since 1970. */
+  atMs: number;
+  principal: string;
+  labels: Readonly<Record<string, string>>;
+  agentId: string;
+  agentType: string;
+  taskId: string;
+  callId: string;
+  pool: string;
+  provider: string;
+  model: string;
+  tool: string;
+  status: string;
+  errorCode: string;
+
+  tokensIn: number;
+  tokensOut: number;
+  tokensCacheRead: number;
+  tokensCacheWrite: number;
+  tokensReasoning: number;
+  costNanoUsd: number;
+  priceVersion: string;
+  durationUs: number;
+
+  traceId: string;
+  spanId: string;
+  /** Canonical JSON of the event's data. */
+  data: string;
+  /** Canonical JSON: name to `{digest, mediaType, bytes, body | blob}`. */
+  content: string;
+  /** Canonical JSON of the whole record with its headers, where the index is 0; empty elsewhere. */
+  record: string;
+}>;
+
+/** Where a row comes from, for messages. */
+export function addressOf(row: EventRow): string {
+  return `${row.topic}/${row.partition}@${row.offset}#${row.index}`;
+}

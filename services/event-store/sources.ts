@@ -1,0 +1,248 @@
+import { sinksTopic, type TopicDefinition, topics } from '../../schemas/topics.ts';
+import { InvariantError, LongreinError, toError } from '../chassis/errors.ts';
+import type { HostPorts } from '../chassis/host/ports.ts';
+import { Watermarks } from '../chassis/host/watermarks.ts';
+import type { PartitionName, Reader } from '../chassis/log/port.ts';
+import { type SinkState, serviceName, sinkSession } from './decide.ts';
+import { createMemoryBudget } from './memory-budget.ts';
+import type { Cut } from './ready-rows.ts';
+import type { EventRow } from './row.ts';
+import { Source } from './source.ts';
+import { isCut, sourceStart } from './source-start.ts';
+
+/** Topics whose records are stored. */
+export const storedTopics: readonly TopicDefinition[] = topics.filter(
+  ({ kind, name }) => (kind === 'session-log' || kind === 'public') && name !== sinksTopic,
+);
+
+export type SourcesParts = Readonly<{
+  ports: HostPorts;
+  /** The session of this partition should decide again. */
+  onDue: (session: string) => void;
+}>;
+
+export type SourceLag = PartitionName &
+  Readonly<{
+    /** Rows that are read and not known to be stored. */
+    rows: number;
+    /** Age of the oldest of them in the log, in milliseconds; 0 where there is none. */
+    oldestMs: number;
+    problem?: string;
+  }>;
+
+type Entry = {
+  state: SinkState;
+  source: Source | undefined;
+  problem: string | undefined;
+  gone: boolean;
+  markedAt: number;
+  /** Resolves when the source is there. */
+  opened: Promise<Source>;
+};
+
+const retryMs = 2_000;
+
+/** The sources that this process reads, each as long as it owns the log of its ranges. */
+export class Sources {
+  private readonly parts: SourcesParts;
+  private readonly watermarks: Watermarks;
+  private readonly budget = createMemoryBudget();
+  private readonly entries = new Map<string, Entry>();
+  private readonly started: Promise<Reader>;
+  private setReader: (reader: Reader) => void = () => undefined;
+  private reader: Reader | undefined;
+  private stopped = false;
+
+  constructor(parts: SourcesParts) {
+    this.parts = parts;
+    this.watermarks = new Watermarks(parts.ports);
+    this.started = new Promise((resolve) => {
+      this.setReader = resolve;
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.watermarks.start();
+    this.reader = await this.parts.ports.log.reader({
+      onRecords: (at, records) => this.entryAt(at)?.source?.take(records),
+      onPartitionError: (at, error) => this.broken(sinkSession(at.topic, at.partition), error),
+      onInterruption: (error) =>
+        this.parts.ports.logger.warn({ error: error.message }, 'broker cannot be read; waiting'),
+    });
+    this.setReader(this.reader);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    for (const session of [...this.entries.keys()]) this.close(session);
+    await this.watermarks.stop();
+    await this.reader?.close();
+  }
+
+  /** What could be fixed next in this state; starts to read where nobody does yet. */
+  cut(state: SinkState): Cut | undefined {
+    const entry = this.entryOf(state);
+    entry.state = state;
+    entry.source?.release(state.next);
+    return entry.source?.cut();
+  }
+
+  /** The rows of a fixed range, as soon as they are read. */
+  async rows(state: SinkState, range: { from: number; to: number }): Promise<readonly EventRow[]> {
+    const source = await this.entryOf(state).opened;
+    return source.rows(range.from, range.to);
+  }
+
+  /** Stops reading what nobody asks for. */
+  closeExcept(owned: (session: string) => boolean): void {
+    for (const [session, entry] of this.entries) {
+      if (!owned(session) && entry.source?.isWanted !== true) this.close(session);
+    }
+  }
+
+  lag(): readonly SourceLag[] {
+    const nowMs = this.parts.ports.clock.nowMs();
+    return [...this.entries.values()].map(({ state, source, problem }) => {
+      const { topic, partition } = state;
+      const { rows, oldestAtMs } = source?.waiting ?? { rows: 0, oldestAtMs: undefined };
+      const oldestMs = oldestAtMs === undefined ? 0 : Math.max(0, nowMs - oldestAtMs);
+      return { topic, partition, rows, oldestMs, ...(problem === undefined ? {} : { problem }) };
+    });
+  }
+
+  /**
+   * Writes how far each session log is needed here, so that the next start is short and nothing is deleted before it is
+   * stored. Never above the marks of the hosts: they vouch that the sessions closed below are remembered.
+   */
+  async writeMarks(): Promise<void> {
+    const moved = [...this.entries.values()].flatMap((entry) => this.markOf(entry));
+    await this.watermarks.write(
+      moved.map(({ mark }) => mark),
+      [],
+    );
+    for (const { entry, mark } of moved) entry.markedAt = mark.offset;
+  }
+
+  private markOf(entry: Entry) {
+    const { source, state } = entry;
+    if (source === undefined || kindOf(state.topic) !== 'session-log') return [];
+    const others = this.watermarks.at(source.name).filter(({ service }) => service !== serviceName);
+    const vouched = Math.max(0, ...others.map(({ offset }) => offset));
+    const place = source.placeAtOrBefore(Math.min(state.needFrom, vouched));
+    if (place.offset <= entry.markedAt) return [];
+    return [{ entry, mark: { service: serviceName, ...source.name, ...place } }];
+  }
+
+  private entryAt({ topic, partition }: PartitionName): Entry | undefined {
+    return this.entries.get(sinkSession(topic, partition));
+  }
+
+  private entryOf(state: SinkState): Entry {
+    const session = sinkSession(state.topic, state.partition);
+    const known = this.entries.get(session);
+    if (known !== undefined) return known;
+    const entry: Entry = {
+      state,
+      source: undefined,
+      problem: undefined,
+      gone: false,
+      markedAt: 0,
+      opened: new Promise(() => undefined),
+    };
+    this.entries.set(session, entry);
+    entry.opened = this.open(session, entry);
+    entry.opened.catch(() => undefined);
+    return entry;
+  }
+
+  /** Opens the source, again and again until it can be. Rejects when the entry is closed. */
+  private async open(session: string, entry: Entry): Promise<Source> {
+    for (;;) {
+      if (entry.gone) throw closedHere(session);
+      try {
+        return await this.tryOpen(session, entry);
+      } catch (thrown) {
+        entry.problem = toError(thrown).message;
+        this.complain(entry, toError(thrown));
+      }
+      await new Promise<void>((resolve) => {
+        this.parts.ports.clock.after(retryMs, resolve);
+      });
+    }
+  }
+
+  private async tryOpen(session: string, entry: Entry): Promise<Source> {
+    const reader = await this.started;
+    await this.watermarks.current();
+    const { topic, partition } = entry.state;
+    const name = { topic, partition };
+    const bounds = (await this.parts.ports.log.bounds(topic)).get(partition);
+    if (bounds === undefined) throw new InvariantError(`${topic}/${partition} does not exist`);
+    if (entry.gone) throw closedHere(session);
+    const { state } = entry;
+    const marks = this.watermarks.at(name);
+    const closed = this.watermarks.closedAt(name);
+    const from = { kind: kindOf(topic), state, bounds, marks, closed };
+    const start = sourceStart(from);
+    if (isCut(from)) {
+      const fields = { ...name, stored: state.next, low: bounds.low };
+      this.parts.ports.logger.error(fields, 'records were deleted before they were stored');
+    }
+    const source = new Source(name, this.sourceParts(session, reader), start);
+    entry.source = source;
+    entry.problem = undefined;
+    reader.assign(name, start.offset);
+    return source;
+  }
+
+  private sourceParts(session: string, reader: Reader): ConstructorParameters<typeof Source>[1] {
+    const { clock, codec, logger } = this.parts.ports;
+    return {
+      clock,
+      codec,
+      logger,
+      budget: this.budget,
+      reading: reader,
+      onDue: () => this.parts.onDue(session),
+      onBroken: (error) => this.broken(session, error),
+    };
+  }
+
+  private complain({ state, ...entry }: Entry, error: Error): void {
+    if (entry.gone || this.stopped) return;
+    const { topic, partition } = state;
+    const fix = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
+    const fields = { topic, partition, ...fix, error: error.message };
+    this.parts.ports.logger.error(fields, 'partition cannot be read into the event store');
+  }
+
+  /** Reading cannot go on from here: closed, and opened again later. */
+  private broken(session: string, error: Error): void {
+    const entry = this.entries.get(session);
+    if (entry === undefined) return;
+    this.complain(entry, error);
+    entry.problem = error.message;
+    entry.source?.close();
+    entry.source = undefined;
+    entry.opened = new Promise<void>((resolve) => {
+      this.parts.ports.clock.after(retryMs, resolve);
+    }).then(() => this.open(session, entry));
+    entry.opened.catch(() => undefined);
+  }
+
+  private close(session: string): void {
+    const entry = this.entries.get(session);
+    if (entry === undefined) return;
+    entry.gone = true;
+    entry.source?.close();
+    this.entries.delete(session);
+  }
+}
+
+const kindOf = (topic: string): TopicDefinition['kind'] =>
+  storedTopics.find(({ name }) => name === topic)?.kind ?? 'public';
+
+const closedHere = (session: string): LongreinError =>
+  new LongreinError('SOURCE_CLOSED', `${session} is not followed here any more`, {
+    retryable: true,
+  });

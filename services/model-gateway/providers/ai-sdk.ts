@@ -1,0 +1,126 @@
+/**
+ * One attempt at a model through the Vercel AI SDK: one step, no retries, tools that are never run
+ * here. Every outcome is a value; keys never appear in one.
+ */
+
+import { type FinishReason, generateText } from 'ai';
+import type { JsonValue } from '../../../schemas/json.ts';
+import { parseModelName } from '../model-name.ts';
+import type { PriceBook } from '../prices.ts';
+import { type SdkModel, withDistinctCallIds } from './call-ids.ts';
+import { modelFailureOf } from './failure.ts';
+import { systemTextOf, toSdkMessages, toSdkTools } from './messages.ts';
+import type {
+  ModelCompleted,
+  ModelFinishReason,
+  ModelOutcome,
+  ModelProvider,
+  ModelRequest,
+  ModelToolCall,
+} from './port.ts';
+import { keepReasoning } from './reasoning.ts';
+import { createStop, stoppedFailure } from './stop.ts';
+import { mapToolNames, type ToolNames } from './tool-names.ts';
+import { usageOf } from './usage.ts';
+
+/** What the adapter needs of one provider. `nowMs` gives Unix time. */
+export type AiSdkProviderOptions = Readonly<{
+  name: string;
+  /** The SDK's model for a model name without the provider. */
+  languageModel(model: string): SdkModel;
+  /** Keys, so that they can be taken out of what the provider says. */
+  secrets: readonly string[];
+  /** The variable that holds the key, for the fix of a refused key. */
+  keyVariable?: string | undefined;
+  prices: PriceBook;
+  nowMs(): number;
+}>;
+
+type SdkAnswer = Awaited<ReturnType<typeof ask>>;
+
+/** A provider over the AI SDK. */
+export function createAiSdkProvider(options: AiSdkProviderOptions): ModelProvider {
+  // The SDK prints warnings to the console; what matters of them is in the outcome.
+  Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
+  return { name: options.name, complete: (request) => complete(request, options) };
+}
+
+async function complete(
+  request: ModelRequest,
+  options: AiSdkProviderOptions,
+): Promise<ModelOutcome> {
+  const stop = createStop(request, options.nowMs);
+  const names = mapToolNames(request);
+  try {
+    stop.signal.throwIfAborted();
+    const answer = await ask({ request, options, names, signal: stop.signal });
+    return completed({ answer, request, options, names });
+  } catch (thrown) {
+    const reason = stop.reason();
+    if (reason !== undefined) {
+      return { kind: 'failed', error: stoppedFailure(reason, options.name) };
+    }
+    const context = { ...options, provider: options.name, model: request.model };
+    return { kind: 'failed', error: modelFailureOf(thrown, context) };
+  } finally {
+    stop.release();
+  }
+}
+
+type Attempt = Readonly<{
+  request: ModelRequest;
+  options: AiSdkProviderOptions;
+  names: ToolNames;
+  signal: AbortSignal;
+}>;
+
+function ask({ request, options, names, signal }: Attempt) {
+  const tools = toSdkTools(request, names);
+  const system = systemTextOf(request);
+  return generateText({
+    model: withDistinctCallIds(options.languageModel(parseModelName(request.model).model)),
+    messages: toSdkMessages(request, options.name, names),
+    maxOutputTokens: request.outputTokensMax,
+    maxRetries: 0,
+    abortSignal: signal,
+    ...(system === undefined ? {} : { system }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+    ...(request.traceparent === undefined ? {} : { headers: { traceparent: request.traceparent } }),
+  });
+}
+
+type Answered = Omit<Attempt, 'signal'> & Readonly<{ answer: SdkAnswer }>;
+
+function completed({ answer, request, options, names }: Answered): ModelCompleted {
+  const toolCalls = answer.toolCalls.map((call): ModelToolCall => {
+    const input: JsonValue = JSON.parse(JSON.stringify(call.input ?? {}));
+    return { id: call.toolCallId, name: names.fromWire(call.toolName), arguments: input };
+  });
+  const reasoning = keepReasoning(answer, options.name);
+  const written = answer.text + (toolCalls.length === 0 ? '' : JSON.stringify(toolCalls));
+  const { usage, counted } = usageOf(answer.usage, request, written);
+  const asked = parseModelName(request.model).model;
+  const models = [answer.response.modelId, asked];
+  const cost = options.prices.price({
+    provider: options.name,
+    models,
+    usage,
+    atMs: options.nowMs(),
+  });
+  return {
+    kind: 'completed',
+    message: { text: answer.text, toolCalls, ...(reasoning === undefined ? {} : { reasoning }) },
+    finishReason: finishReasonOf(answer.finishReason, toolCalls.length),
+    usage,
+    cost: counted ? cost : { ...cost, known: false },
+    provider: options.name,
+    model: answer.response.modelId || asked,
+  };
+}
+
+/** Some servers say "stop" beside tool calls; what counts is that there are calls. */
+function finishReasonOf(reason: FinishReason, toolCalls: number): ModelFinishReason {
+  if (toolCalls > 0 && reason !== 'length') return 'tool-calls';
+  return reason === 'error' ? 'other' : reason;
+}

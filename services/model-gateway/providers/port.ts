@@ -1,0 +1,115 @@
+/**
+ * The port between the model gateway and whoever answers: one request, one outcome, never an
+ * exception. Retries, fallback and budgets belong to the gateway; a provider makes exactly one
+ * attempt.
+ */
+
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+
+/** One message of the conversation, oldest first. */
+export type ModelMessage =
+  | Readonly<{ role: 'system'; text: string }>
+  | Readonly<{ role: 'user'; text: string }>
+  | Readonly<{
+      role: 'assistant';
+      text: string;
+      toolCalls: readonly ModelToolCall[];
+      /** What the provider wants back with its own message; opaque to everybody else. */
+      reasoning?: JsonValue;
+    }>
+  | Readonly<{
+      role: 'tool';
+      toolCallId: string;
+      toolName: string;
+      result: JsonValue;
+      isError: boolean;
+    }>;
+
+/** A call that the model asks for. `arguments` is text if the model did not write JSON. */
+export type ModelToolCall = Readonly<{ id: string; name: string; arguments: JsonValue }>;
+
+/** A tool that is offered to the model. */
+export type ModelTool = Readonly<{ name: string; description: string; inputSchema: JsonObject }>;
+
+/** One request. `model` is "provider/model"; `deadlineAtMs` is Unix time. */
+export type ModelRequest = Readonly<{
+  callId: string;
+  model: string;
+  messages: readonly ModelMessage[];
+  tools: readonly ModelTool[];
+  outputTokensMax: number;
+  temperature?: number;
+  signal: AbortSignal;
+  deadlineAtMs: number;
+  traceparent?: string;
+  /** The agent's input, for the scripted provider. */
+  input?: JsonValue;
+}>;
+
+/**
+ * Tokens used. `inputTokens` holds those read from and written to a cache; output holds reasoning.
+ */
+export type ModelUsage = Readonly<{
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+}>;
+
+/**
+ * What a call cost, in whole nano-USD. `known` is false if there is no price or no count for it.
+ */
+export type ModelCost = Readonly<{ costNanoUsd: number; known: boolean; priceVersion: string }>;
+
+export type ModelFailureClass =
+  | 'rate-limited'
+  | 'overloaded'
+  | 'timeout'
+  | 'cancelled'
+  | 'unavailable'
+  | 'authentication'
+  | 'invalid-request'
+  | 'context-too-long'
+  | 'content-filter'
+  | 'provider-error';
+
+/** Why there is no answer. `retryable`: the same request may succeed later. */
+export type ModelFailure = Readonly<{
+  code: string;
+  message: string;
+  class: ModelFailureClass;
+  retryable: boolean;
+  retryAfterMs?: number;
+  fix?: string;
+}>;
+
+export type ModelFinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
+
+/**
+ * An answer. `model` is the one that answered, which may be a dated version of the one asked for.
+ */
+export type ModelCompleted = Readonly<{
+  kind: 'completed';
+  message: Readonly<{ text: string; toolCalls: readonly ModelToolCall[]; reasoning?: JsonValue }>;
+  finishReason: ModelFinishReason;
+  usage: ModelUsage;
+  cost: ModelCost;
+  provider: string;
+  model: string;
+}>;
+
+export type ModelFailed = Readonly<{
+  kind: 'failed';
+  error: ModelFailure;
+  usage?: ModelUsage;
+  cost?: ModelCost;
+}>;
+
+export type ModelOutcome = ModelCompleted | ModelFailed;
+
+/** Somebody who answers. `complete` resolves for every outcome, also for cancel and deadline. */
+export type ModelProvider = Readonly<{
+  name: string;
+  complete(request: ModelRequest): Promise<ModelOutcome>;
+}>;

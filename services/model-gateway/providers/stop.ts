@@ -1,0 +1,56 @@
+/**
+ * Ends an attempt at its deadline or when its owner cancels, and remembers which of the two it was.
+ */
+
+import type { ModelFailure, ModelRequest } from './port.ts';
+
+export type Stop = Readonly<{
+  signal: AbortSignal;
+  /** Why it was stopped, if it was. */
+  reason(): 'cancelled' | 'timeout' | undefined;
+  /** Frees the timer and the listener; call it when the attempt has ended. */
+  release(): void;
+}>;
+
+// The host's timers wrap around above this.
+const timerMsMax = 2_147_483_647;
+
+/** A stop for `request`; one that is already due is stopped from the start. */
+export function createStop(request: ModelRequest, nowMs: () => number): Stop {
+  const controller = new AbortController();
+  let reason: 'cancelled' | 'timeout' | undefined;
+  const stopFor = (why: 'cancelled' | 'timeout') => (): void => {
+    reason ??= why;
+    controller.abort();
+  };
+  const cancel = stopFor('cancelled');
+  const expire = stopFor('timeout');
+  const remainingMs = Math.min(request.deadlineAtMs - nowMs(), timerMsMax);
+  const timer = setTimeout(expire, Math.max(0, remainingMs));
+  request.signal.addEventListener('abort', cancel, { once: true });
+  if (request.signal.aborted) cancel();
+  else if (remainingMs <= 0) expire();
+  return {
+    signal: controller.signal,
+    reason: () => reason,
+    release() {
+      clearTimeout(timer);
+      request.signal.removeEventListener('abort', cancel);
+    },
+  };
+}
+
+/** The failure of a request that was stopped from this side. */
+export function stoppedFailure(reason: 'cancelled' | 'timeout', provider: string): ModelFailure {
+  if (reason === 'cancelled') {
+    const message = `the request to ${provider} was cancelled`;
+    return { code: 'MODEL_CANCELLED', message, class: 'cancelled', retryable: false };
+  }
+  return {
+    code: 'MODEL_TIMEOUT',
+    message: `${provider} did not answer before the deadline of the request`,
+    class: 'timeout',
+    retryable: true,
+    fix: 'Allow more time for the task, or ask for fewer output tokens.',
+  };
+}

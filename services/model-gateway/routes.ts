@@ -1,0 +1,104 @@
+/** From the name of a model to the provider that answers for it. */
+
+import { LongreinError } from '../chassis/errors.ts';
+import type { ModelConfig, ModelServer, SecretLookup } from './config.ts';
+import { parseModelName } from './model-name.ts';
+import type { PriceBook } from './prices.ts';
+import type { ModelProvider } from './providers/port.ts';
+import { readScriptedProvider } from './providers/scripted.ts';
+
+export { type ModelName, parseModelName } from './model-name.ts';
+
+export type ModelProviders = ReadonlyMap<string, ModelProvider>;
+
+/** What providers need besides config. `nowMs` gives Unix time. */
+export type ProviderParts = Readonly<{ secret: SecretLookup; nowMs(): number }>;
+
+/**
+ * The providers that `config` names, by name. Throws LongreinError: CONFIG_INVALID for a missing
+ * key or a name used twice, SCRIPTED_RULES_INVALID, EXPRESSION_INVALID or PRICES_INVALID for a
+ * file.
+ */
+export async function createProviders(
+  config: ModelConfig,
+  parts: ProviderParts,
+): Promise<ModelProviders> {
+  const providers = new Map<string, ModelProvider>();
+  const add = (provider: ModelProvider): void => {
+    if (providers.has(provider.name)) throw usedTwice(provider.name);
+    providers.set(provider.name, provider);
+  };
+  if (config.scriptedFile) add(readScriptedProvider(config.scriptedFile, parts.nowMs));
+  for (const provider of await remoteProviders(config, parts)) add(provider);
+  return providers;
+}
+
+/**
+ * The provider for `model` ("provider/model"). Throws LongreinError MODEL_UNKNOWN or
+ * MODEL_NAME_INVALID.
+ */
+export function providerFor(model: string, providers: ModelProviders): ModelProvider {
+  const { provider } = parseModelName(model);
+  const found = providers.get(provider);
+  if (found !== undefined) return found;
+  const known = [...providers.keys()].join(', ') || 'none';
+  throw new LongreinError('MODEL_UNKNOWN', `no provider ${provider} for the model ${model}`, {
+    fix: `Configure ${provider} (its key variable), or use one of those configured: ${known}.`,
+  });
+}
+
+/**
+ * The SDK and the price table take 20 MB: they are loaded only where a real provider is configured.
+ */
+async function remoteProviders(
+  config: ModelConfig,
+  parts: ProviderParts,
+): Promise<ModelProvider[]> {
+  if (config.openaiCompatible.length === 0 && config.anthropic === undefined) return [];
+  const prices = await loadPriceBook(config);
+  const providers: ModelProvider[] = [];
+  if (config.openaiCompatible.length > 0) {
+    const { createOpenAiCompatibleProvider } = await import('./providers/openai-compatible.ts');
+    for (const server of config.openaiCompatible) {
+      const options = { ...optionsOf(server, parts, prices), apiKey: keyOf(server, parts) };
+      providers.push(createOpenAiCompatibleProvider(options));
+    }
+  }
+  if (config.anthropic !== undefined) {
+    const { createAnthropicProvider } = await import('./providers/anthropic.ts');
+    const apiKey = keyOf(config.anthropic, parts);
+    if (apiKey === undefined) throw missingKey(config.anthropic, 'ANTHROPIC_API_KEY');
+    const options = { ...optionsOf(config.anthropic, parts, prices), apiKey };
+    providers.push(createAnthropicProvider(options));
+  }
+  return providers;
+}
+
+async function loadPriceBook(config: ModelConfig): Promise<PriceBook> {
+  const { createPriceBook } = await import('./prices.ts');
+  if (config.pricesFile === undefined) return createPriceBook();
+  const { readPriceOverrides } = await import('./price-file.ts');
+  return createPriceBook(readPriceOverrides(config.pricesFile));
+}
+
+function optionsOf(server: ModelServer, parts: ProviderParts, prices: PriceBook) {
+  const { name, baseUrl, apiKeyEnv } = server;
+  return { name, baseUrl, keyVariable: apiKeyEnv, prices, nowMs: parts.nowMs };
+}
+
+function keyOf(server: ModelServer, parts: ProviderParts): string | undefined {
+  if (server.apiKeyEnv === undefined) return undefined;
+  const key = parts.secret(server.apiKeyEnv);
+  if (key === undefined) throw missingKey(server, server.apiKeyEnv);
+  return key;
+}
+
+function missingKey(server: ModelServer, variable: string): LongreinError {
+  const text = `the provider ${server.name} needs a key, but ${variable} is not set`;
+  return new LongreinError('CONFIG_INVALID', text, { fix: `Set ${variable} to your key.` });
+}
+
+function usedTwice(name: string): LongreinError {
+  const text = `two model providers are called ${name}`;
+  return new LongreinError('CONFIG_INVALID', text, { fix: 'Give each provider its own name.' });
+}

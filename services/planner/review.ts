@@ -1,0 +1,80 @@
+/** Whether a plan may serve a goal: the rules of plans, and the limits that the goal sets. Pure. */
+
+import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
+import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
+import { validateInputs } from '../chassis/catalog/inputs.ts';
+import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
+import type { Violation } from '../chassis/catalog/problem.ts';
+import { type CatalogNames, validatePlan } from '../chassis/catalog/rules.ts';
+import { memberWhere } from '../chassis/expressions/template.ts';
+import type { PlanRequest } from './state.ts';
+
+/** Every reason why the goal cannot follow the plan; empty when it can. */
+export function reviewPlan(
+  catalog: PinnedCatalog,
+  request: PlanRequest,
+  pools: readonly string[],
+): readonly PlanViolation[] {
+  const { plan } = catalog;
+  const inputs = validateInputs(plan, request.inputs);
+  return [
+    ...validatePlan(plan, namesOf(catalog, pools)).map(placed),
+    ...inputs.map(({ field, message, fix }) => ({ where: field, reason: message, fix })),
+    ...poolViolations(catalog, request),
+    ...riskViolations(catalog, request),
+  ];
+}
+
+const namesOf = (catalog: PinnedCatalog, pools: readonly string[]): CatalogNames => ({
+  pools,
+  agents: Object.keys(catalog.agents),
+  tools: Object.keys(catalog.tools),
+  models: Object.keys(catalog.models),
+  mcpServers: [],
+});
+
+const placed = ({ path, reason, fix }: Violation): PlanViolation => ({
+  where: path.reduce<string>(memberWhere, ''),
+  reason,
+  fix,
+});
+
+function poolViolations({ plan }: PinnedCatalog, { agentPools }: PlanRequest): PlanViolation[] {
+  if (agentPools === null) return [];
+  return plan.tasks.flatMap(({ id, pool }, index) => {
+    if (agentPools.includes(pool)) return [];
+    const allowed = agentPools.length === 0 ? 'no pool' : agentPools.join(', ');
+    const reason = `Task "${id}" runs in the pool "${pool}", and the goal allows ${allowed}.`;
+    const fix = `Add "${pool}" to agentPools of the goal, or name another plan.`;
+    return [{ where: `tasks[${index}].pool`, reason, fix }];
+  });
+}
+
+const risks: readonly ToolDefinition['risk'][] = ['low', 'medium', 'high', 'critical'];
+
+/**
+ * Only declared steps are sure to be called; what a model asks for is the tool guard's to refuse.
+ */
+function riskViolations(catalog: PinnedCatalog, { riskMax }: PlanRequest): PlanViolation[] {
+  if (riskMax === null) return [];
+  const limit = risks.indexOf(riskMax);
+  return catalog.plan.tasks.flatMap(({ id, agent }, index) =>
+    stepTools(own(catalog.agents, agent)).flatMap((name) => {
+      const risk = own(catalog.tools, name)?.risk ?? 'low';
+      if (risks.indexOf(risk) <= limit) return [];
+      const call = `Task "${id}" calls "${name}", a tool of ${risk} risk`;
+      const reason = `${call}; the goal allows ${riskMax}.`;
+      const fix = `Set riskMax of the goal to ${risk}, or name another plan.`;
+      return [{ where: `tasks[${index}].agent`, reason, fix }];
+    }),
+  );
+}
+
+function stepTools(agent: AgentDefinition | undefined): readonly string[] {
+  if (agent?.kind !== 'procedure') return [];
+  return [...new Set(agent.steps.map(({ tool }) => tool))];
+}
+
+const own = <T>(all: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(all, name) ? all[name] : undefined;

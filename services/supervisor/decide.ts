@@ -1,0 +1,58 @@
+/**
+ * The supervisor: runs an accepted plan task by task, tries again what may be tried again, and ends
+ * the session where the plan cannot reach its goal. Joining the outputs is the aggregator's.
+ */
+
+import type { Draft, EventType, SeenEvent } from '../../schemas/event.ts';
+import { sessionFold } from '../../state-machines/session/session-machine.ts';
+import { taskFold } from '../../state-machines/task/task-machine.ts';
+import { sha256 } from '../chassis/protocol/hash.ts';
+import { beginProposal } from '../chassis/protocol/proposal.ts';
+import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { evolve } from './evolve.ts';
+import { cancelBegunTasks, closeWhenQuiet, stopIfAsked } from './finish.ts';
+import { settleAttempts } from './retry.ts';
+import { scheduleDue } from './schedule.ts';
+import { initialState, type SupervisorState } from './state.ts';
+import { alignTimers, isOwnTimer } from './timers.ts';
+
+const answered: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['session.opened', 'session.cancel-requested', 'decision.failed'] as const),
+  ...(['session.completed', 'session.failed', 'result.published'] as const),
+  ...(['plan.accepted', 'plan.rejected', 'task.completed', 'task.failed'] as const),
+  // What the end of a session waits for.
+  ...(['delivery.acknowledged', 'agent.cleaned-up', 'sandbox.released'] as const),
+  ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
+  ...(['model.completed', 'model.failed', 'model.denied'] as const),
+]);
+
+function answers(event: SeenEvent): boolean {
+  if (event.type === 'timer.fired') return isOwnTimer(event.data.timer);
+  return answered.has(event.type);
+}
+
+/** All that is due, in one turn: an ending first, for nothing may begin after it. */
+function decide(state: SupervisorState, input: DecideInput): readonly Draft[] {
+  const proposal = beginProposal(state, evolve);
+  stopIfAsked(proposal);
+  settleAttempts(proposal, input.nowMs);
+  scheduleDue(proposal, input.nowMs);
+  cancelBegunTasks(proposal);
+  alignTimers(proposal);
+  closeWhenQuiet(proposal, input.openCalls);
+  return proposal.drafts;
+}
+
+export const supervisorLogic: ServiceLogic<SupervisorState> = {
+  name: 'supervisor',
+  behaviour: 1,
+  fold: 1,
+  machines: {
+    [sessionFold.id]: sha256(sessionFold.definition),
+    [taskFold.id]: sha256(taskFold.definition),
+  },
+  initial: () => initialState,
+  evolve,
+  answers,
+  decide,
+};

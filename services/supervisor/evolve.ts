@@ -1,0 +1,147 @@
+/**
+ * The supervisor's fold. What a session or a task may do next is said by their machines, not here.
+ */
+
+import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
+import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
+import type { Persisted } from '../../state-machines/fold.ts';
+import { foldSession, sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
+import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
+import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { evolveTask, newTask } from './evolve-task.ts';
+import type { StopReason, SupervisorState } from './state.ts';
+import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
+
+/** The state after this event; the same object when it changes nothing. */
+export function evolve(state: SupervisorState, event: SeenEvent): SupervisorState {
+  const session = foldSession(state.session, event);
+  return session === state.session ? onEvent(state, event) : onStep(state, session, event);
+}
+
+/** Events that move the session. */
+function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): SupervisorState {
+  const state = { ...before, session };
+  switch (event.type) {
+    case 'session.opened': {
+      const { openedAtMs, timeoutMs } = event.data;
+      const timeoutAtMs = timeoutMs === undefined ? null : openedAtMs + timeoutMs;
+      return { ...state, scope: goalScopeOf(event), timeoutAtMs };
+    }
+    case 'plan.accepted':
+      return withPlan(state, event);
+    case 'plan.rejected':
+      return withStop(state, { as: 'failed', code: 'PLAN_REJECTED', message: rejection(event) });
+    case 'result.published':
+      return { ...state, result: addressOf(event) };
+    case 'session.completed':
+    case 'session.failed':
+    case 'session.cancelled':
+      return {
+        ...state,
+        scope: null,
+        tasks: state.tasks.map((task) => ({ ...task, output: null })),
+      };
+    default:
+      return state;
+  }
+}
+
+function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>): SupervisorState {
+  const plan = bodyOf(accepted.content.plan) as unknown as PlanDefinition;
+  const scope = state.scope === null ? null : withDefaults(state.scope, plan);
+  return { ...state, scope, plan: plan.name, tasks: plan.tasks.map((task) => newTask(task, plan)) };
+}
+
+function rejection({ data, content }: SeenEvent<'plan.rejected'>): string {
+  const violations = bodyOf(content.violations, []) as unknown as readonly PlanViolation[];
+  const reasons = violations.map(({ reason, fix }) => `${reason} ${fix}`);
+  return `The plan "${data.plan}" was rejected. ${reasons.join(' ')}`;
+}
+
+/** Events that leave the session where it is. */
+function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
+  switch (event.type) {
+    case 'session.cancel-requested': {
+      const reason = event.content.reason === undefined ? null : textOf(event.content.reason);
+      return withStop(state, { as: 'cancelled', requestedBy: event.data.requestedBy, reason });
+    }
+    case 'decision.failed':
+      return onDecisionFailed(state, event);
+    case 'timer.set':
+    case 'timer.cancelled':
+    case 'timer.fired':
+      return isOwnTimer(event.data.timer) ? onTimer(state, event) : state;
+    case 'agent.created':
+      return withLiving(state, event.data.agent, event.service);
+    case 'agent.cleaned-up':
+      return withLiving(state, event.data.agent, undefined);
+    case 'sandbox.leased':
+      return withLiving(state, event.data.sandbox, event.service);
+    case 'sandbox.released':
+      return withLiving(state, event.data.sandbox, undefined);
+    case 'delivery.acknowledged':
+      if (state.delivered || addressOf(event.data) !== state.result) return state;
+      return { ...state, delivered: true };
+    default:
+      return evolveTask(state, event);
+  }
+}
+
+function withStop(state: SupervisorState, stop: StopReason): SupervisorState {
+  if (state.stop !== null || sessionIsOver(state.session)) return state;
+  return { ...state, stop };
+}
+
+/**
+ * A service that failed decides no more: nobody would say that its agents and sandboxes are gone.
+ */
+function onDecisionFailed(
+  state: SupervisorState,
+  failed: SeenEvent<'decision.failed'>,
+): SupervisorState {
+  const { service, code } = failed.data;
+  const said = textOf(failed.content.message);
+  const message = `Service ${service} could not decide (${code}): ${said}`;
+  const stopped = withStop(state, { as: 'failed', code: 'DECISION_FAILED', message });
+  const entries = Object.entries(state.living);
+  const kept = entries.filter(([, owner]) => owner !== service);
+  if (kept.length === entries.length) return stopped;
+  return { ...stopped, living: Object.fromEntries(kept) };
+}
+
+function withLiving(
+  state: SupervisorState,
+  id: string,
+  owner: string | undefined,
+): SupervisorState {
+  if (owner === undefined && !Object.hasOwn(state.living, id)) return state;
+  const { [id]: _gone, ...others } = state.living;
+  return { ...state, living: owner === undefined ? others : { ...others, [id]: owner } };
+}
+
+type TimerEvent = SeenEvent<'timer.set' | 'timer.cancelled' | 'timer.fired'>;
+
+function onTimer(state: SupervisorState, event: TimerEvent): SupervisorState {
+  const { timer } = event.data;
+  const { [timer]: dueAtMs, ...others } = state.timers;
+  if (event.type === 'timer.set') {
+    if (dueAtMs === event.data.dueAtMs) return state;
+    return { ...state, timers: { ...others, [timer]: event.data.dueAtMs } };
+  }
+  if (dueAtMs === undefined) return state;
+  if (event.type === 'timer.cancelled') return { ...state, timers: others };
+  if (dueAtMs !== event.data.dueAtMs) return state;
+  return onFired({ ...state, timers: others }, event);
+}
+
+function onFired(state: SupervisorState, event: SeenEvent<'timer.fired'>): SupervisorState {
+  const { timer } = event.data;
+  if (timer === sessionTimer) {
+    const message = 'The session did not end within the time that its goal allows (timeoutMs).';
+    return withStop(state, { as: 'failed', code: 'SESSION_TIMEOUT', message });
+  }
+  const fired = addressOf(event);
+  const tasks = state.tasks.map((task) => (timerOf(task) === timer ? { ...task, fired } : task));
+  return { ...state, tasks };
+}

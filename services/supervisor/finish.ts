@@ -1,0 +1,64 @@
+/**
+ * How a session ends: for a reason from outside the plan, for a task that may not fail, and at last
+ * for good.
+ */
+
+import { event, text } from '../../schemas/event.ts';
+import { sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import { attemptsOf } from '../../state-machines/task/task-machine.ts';
+import type { Proposal } from '../chassis/protocol/proposal.ts';
+import type { DecideInput } from '../chassis/protocol/service-logic.ts';
+import type { SupervisorState } from './state.ts';
+
+/** Ends the session where a reason stands in the state and the session is open. */
+export function stopIfAsked(proposal: Proposal<SupervisorState>): void {
+  const { session, stop } = proposal.state;
+  if (stop === null || session.value === 'unopened' || sessionIsOver(session)) return;
+  if (stop.as === 'failed') {
+    const { code, message } = stop;
+    proposal.write(event('session.failed', { code }, { message: text(message) }));
+    return;
+  }
+  const { requestedBy, reason } = stop;
+  const content = reason === null ? {} : { reason: text(reason) };
+  proposal.write(event('session.cancelled', { requestedBy }, content));
+}
+
+/** Fails the session if a task was given up that the plan cannot do without. */
+export function failIfAbandoned(proposal: Proposal<SupervisorState>): void {
+  const { session, tasks } = proposal.state;
+  if (session.value !== 'running') return;
+  const lost = tasks.find(
+    ({ definition, machine }) => machine.value === 'abandoned' && definition.onFailure === 'fail',
+  );
+  if (lost === undefined) return;
+  const { id } = lost.definition;
+  const attempts = attemptsOf(lost.machine);
+  const times = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  const message = `Task "${id}" failed after ${times}: ${lost.failure?.message ?? ''}`;
+  const data = { code: lost.failure?.code ?? 'TASK_ABANDONED', task: id };
+  proposal.write(event('session.failed', data, { message: text(message) }));
+}
+
+const begun = new Set(['scheduled', 'failed', 'retrying']);
+
+/** Stops every task that began and did not end, once the session is over. */
+export function cancelBegunTasks(proposal: Proposal<SupervisorState>): void {
+  if (!sessionIsOver(proposal.state.session)) return;
+  for (const { definition, machine } of proposal.state.tasks) {
+    if (!begun.has(machine.value)) continue;
+    const data = { task: definition.id, attempt: attemptsOf(machine) };
+    proposal.write(event('task.cancelled', data));
+  }
+}
+
+/** DESIGN 3.8: closes the log when the result is delivered and nothing runs or lives any more. */
+export function closeWhenQuiet(
+  proposal: Proposal<SupervisorState>,
+  openCalls: DecideInput['openCalls'],
+): void {
+  const { session, delivered, living } = proposal.state;
+  if (session.value !== 'ended' || !delivered || Object.keys(living).length > 0) return;
+  if (Object.values(openCalls).some((call) => call.status === 'claimed')) return;
+  proposal.write(event('session.closed', {}));
+}

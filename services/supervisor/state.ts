@@ -1,0 +1,81 @@
+/**
+ * What the supervisor knows of one session, as plain JSON. Tasks stand in a list in the order of
+ * the plan, because members of an object lose their order in a checkpoint. Outputs are kept only
+ * where a task needs them.
+ */
+
+import type { TaskDefinition } from '../../schemas/definitions/plan.ts';
+import type { DataOf } from '../../schemas/event.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Persisted } from '../../state-machines/fold.ts';
+import { sessionFold } from '../../state-machines/session/session-machine.ts';
+import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
+
+export type FailureClass = DataOf<'task.failed'>['class'];
+
+/**
+ * Why the last attempt failed. `seed` is the address of what said so; the jitter of the next wait
+ * follows from it.
+ */
+export type TaskFailure = Readonly<{
+  code: string;
+  class: FailureClass;
+  retryable: boolean;
+  message: string;
+  seed: string;
+}>;
+
+export type TaskState = Readonly<{
+  definition: TaskDefinition;
+  machine: Persisted;
+  /** Whether some task takes its output. */
+  needed: boolean;
+  /** Deadline of the attempt that runs, or time of the next one. */
+  dueAtMs: number;
+  /** Address of the timer's firing for `dueAtMs`, or null while it is to come. */
+  fired: string | null;
+  failure: TaskFailure | null;
+  output: JsonValue;
+}>;
+
+/** Why the session has to end before its plan is done; the first reason in the log counts. */
+export type StopReason =
+  | Readonly<{ as: 'cancelled'; requestedBy: string; reason: string | null }>
+  | Readonly<{ as: 'failed'; code: string; message: string }>;
+
+export type SupervisorState = Readonly<{
+  session: Persisted;
+  /** Null before the opening and after the end. */
+  scope: GoalScope | null;
+  timeoutAtMs: number | null;
+  plan: string;
+  tasks: readonly TaskState[];
+  stop: StopReason | null;
+  /** Own timers that are set, with their due times. */
+  timers: Readonly<Record<string, number>>;
+  /** Agents and sandboxes that live, with the service that answers for them. */
+  living: Readonly<Record<string, string>>;
+  /** Address of the result that counts, and whether it reached the other side. */
+  result: string | null;
+  delivered: boolean;
+}>;
+
+export const initialState: SupervisorState = {
+  session: sessionFold.initial(),
+  scope: null,
+  timeoutAtMs: null,
+  plan: '',
+  tasks: [],
+  stop: null,
+  timers: {},
+  living: {},
+  result: null,
+  delivered: false,
+};
+
+export const isRunning = (state: SupervisorState): boolean => state.session.value === 'running';
+
+const finalStates = new Set(['completed', 'abandoned', 'skipped', 'cancelled']);
+
+/** Whether nothing more will happen to the task. */
+export const isSettled = (task: TaskState): boolean => finalStates.has(task.machine.value);

@@ -1,0 +1,56 @@
+/**
+ * The supervisor's timers: one for the session, one for each attempt that runs, one for each wait
+ * before the next. Which are wanted follows from the state alone; those that are set and not wanted
+ * are taken back.
+ */
+
+import { event } from '../../schemas/event.ts';
+import { sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import { attemptsOf } from '../../state-machines/task/task-machine.ts';
+import { sha256 } from '../chassis/protocol/hash.ts';
+import type { Proposal } from '../chassis/protocol/proposal.ts';
+import type { SupervisorState, TaskState } from './state.ts';
+
+const prefix = 'supervisor/';
+export const sessionTimer = `${prefix}session`;
+const nameCharactersMax = 128;
+
+export const isOwnTimer = (timer: string): boolean => timer.startsWith(prefix);
+
+function nameOf(kind: 'task' | 'retry', task: string, attempt: number): string {
+  const name = `${prefix}${kind}/${task}/${attempt}`;
+  if (name.length <= nameCharactersMax) return name;
+  return `${prefix}${kind}/${sha256(task).slice(0, 32)}/${attempt}`;
+}
+
+/** The timer that the task waits for, whether it fired or not. */
+export function timerOf(task: TaskState): string | undefined {
+  const attempts = attemptsOf(task.machine);
+  if (task.machine.value === 'scheduled') return nameOf('task', task.definition.id, attempts);
+  if (task.machine.value === 'retrying') return nameOf('retry', task.definition.id, attempts + 1);
+  return undefined;
+}
+
+function wantedTimers(state: SupervisorState): ReadonlyMap<string, number> {
+  const wanted = new Map<string, number>();
+  if (sessionIsOver(state.session)) return wanted;
+  if (state.timeoutAtMs !== null && state.stop === null)
+    wanted.set(sessionTimer, state.timeoutAtMs);
+  for (const task of state.tasks) {
+    const timer = timerOf(task);
+    if (timer !== undefined && task.fired === null) wanted.set(timer, task.dueAtMs);
+  }
+  return wanted;
+}
+
+/** Sets what is wanted and not set, takes back what is set and not wanted. */
+export function alignTimers(proposal: Proposal<SupervisorState>): void {
+  const wanted = wantedTimers(proposal.state);
+  const set = proposal.state.timers;
+  for (const timer of Object.keys(set).sort()) {
+    if (!wanted.has(timer)) proposal.write(event('timer.cancelled', { timer }));
+  }
+  for (const [timer, dueAtMs] of wanted) {
+    if (set[timer] !== dueAtMs) proposal.write(event('timer.set', { timer, dueAtMs }));
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * The pure part of a worker pool: makes an agent for each task of its pool and takes it from call to call to its end.
+ * Calls nothing itself.
+ *
+ * W1 An agent has at most one turn of its own under way: it moves only when nothing that it asked for is open.
+ * W2 Ids of calls are counted in the state, so that two equal calls are two calls.
+ * W3 After the end of its task or session an agent does nothing but end.
+ */
+
+import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
+import { type Draft, type EventType, event, json, type SeenEvent } from '../../schemas/event.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { agentFold } from '../../state-machines/agent/agent-machine.ts';
+import { type EndedBecause, endedBecause, endings } from '../chassis/effects/ended-work.ts';
+import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
+import { sha256 } from '../chassis/protocol/hash.ts';
+import { callId } from '../chassis/protocol/ids.ts';
+import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { evolve } from './evolve.ts';
+import { cancelDrafts, completeDrafts, failDrafts, taskFailedDraft } from './finish.ts';
+import { modelMove } from './model-loop.ts';
+import type { Move, ToolRequest } from './move.ts';
+import { procedureMove } from './procedure.ts';
+import { type AgentEntry, agentOfTimer, initialState, type PoolState, timerOf } from './state.ts';
+
+export type { PoolState } from './state.ts';
+
+/** A pool needs nothing from outside the log. */
+export type PoolFacts = JsonObject;
+
+/** One agent with all that its next move depends on. */
+type Case = Readonly<{
+  session: string;
+  nowMs: number;
+  pool: string;
+  agent: string;
+  entry: AgentEntry;
+  definition: AgentDefinition;
+  state: PoolState;
+}>;
+
+const resolveModel = (state: PoolState, model: string): string =>
+  memberOf(state.models, model) ?? model;
+
+function moveOf({ definition, entry, state }: Case): Move {
+  const scope = { input: entry.input, context: state.context };
+  return definition.kind === 'procedure'
+    ? procedureMove(definition, entry, scope)
+    : modelMove(definition, entry, scope);
+}
+
+function toolDrafts(at: Case, requests: readonly ToolRequest[]): Draft[] {
+  const { session, agent, entry } = at;
+  const { task, attempt, name: agentName } = entry;
+  return requests.map(({ step, tool, arguments: given, modelCallId }, index) => {
+    const call = callId(session, agent, entry.calls + index + 1);
+    const head = { call, agent, task, attempt, step, agentName, tool };
+    const data = modelCallId === undefined ? head : { ...head, modelCallId };
+    return event('tool.requested', data, { arguments: json(given) });
+  });
+}
+
+function modelDrafts(at: Case, move: Extract<Move, { kind: 'ask-model' }>): Draft[] {
+  const { session, agent, entry, definition, state } = at;
+  if (definition.kind !== 'model') return [];
+  const { task, attempt, name: agentName } = entry;
+  const data = {
+    call: callId(session, agent, entry.calls + 1),
+    ...{ agent, task, attempt, step: move.step, agentName },
+    model: resolveModel(state, definition.model),
+    outputTokensMax: definition.outputTokensMax,
+    timeoutMs: definition.modelTimeoutMs,
+    tools: [...definition.tools],
+  };
+  const messages = json(move.messages as JsonValue);
+  // The gateway keeps the input; it is said with the first step only.
+  const content = move.step > 1 ? { messages } : { messages, input: json(entry.input) };
+  return [event('model.requested', data, content)];
+}
+
+function moveDrafts(at: Case): Draft[] {
+  const { agent, entry, nowMs } = at;
+  const move = moveOf(at);
+  switch (move.kind) {
+    case 'call-tools':
+      return toolDrafts(at, move.requests);
+    case 'ask-model':
+      return modelDrafts(at, move);
+    case 'wait': {
+      const timer = timerOf(agent, entry.usage.modelCalls);
+      return [event('timer.set', { timer, dueAtMs: nowMs + move.delayMs })];
+    }
+    case 'complete':
+      return completeDrafts(agent, entry, move.output);
+    case 'fail':
+      return failDrafts(agent, entry, move.failure);
+  }
+}
+
+function beginDrafts(at: Case): Draft[] {
+  const { agent, entry, definition, pool } = at;
+  const { task, attempt } = entry;
+  const { name, version, kind } = definition;
+  return [
+    event('agent.created', { agent, task, attempt, name, version, kind, pool }),
+    event('agent.provisioned', { agent, tools: [...definition.tools] }),
+    event('agent.started', { agent }),
+    ...moveDrafts(at),
+  ];
+}
+
+function withoutDefinition(agent: string, entry: AgentEntry): Draft[] {
+  const message =
+    `Task "${entry.task}" names the agent "${entry.name}", which the accepted plan does not pin. ` +
+    'Add the agent, or correct its name in the plan.';
+  const failure = { code: 'AGENT_UNKNOWN', class: 'not-found', retryable: false, message } as const;
+  return [taskFailedDraft(agent, entry, failure)];
+}
+
+const endedOf = (state: PoolState, { task, attempt }: AgentEntry): EndedBecause | undefined =>
+  endedBecause(state.ended, task, attempt);
+
+const liveStates = new Set(['created', 'provisioned', 'running', 'waiting']);
+
+function agentDrafts(
+  state: PoolState,
+  [agent, entry]: readonly [string, AgentEntry],
+  at: Pick<Case, 'session' | 'nowMs' | 'pool'>,
+): Draft[] {
+  const { machine } = entry;
+  const because = endedOf(state, entry);
+  if (because !== undefined) {
+    return machine !== undefined && liveStates.has(machine.value)
+      ? cancelDrafts(agent, entry, because)
+      : [];
+  }
+  const definition = memberOf(state.definitions, entry.name);
+  if (definition === undefined) return machine === undefined ? withoutDefinition(agent, entry) : [];
+  const one: Case = { ...at, agent, entry, definition, state };
+  if (machine === undefined) return beginDrafts(one);
+  return machine.value === 'running' ? moveDrafts(one) : [];
+}
+
+const answerTypes: ReadonlySet<EventType> = new Set<EventType>([
+  'tool.completed',
+  'tool.failed',
+  'tool.denied',
+  'tool.unknown',
+  'model.completed',
+  'model.failed',
+  'model.denied',
+]);
+
+function isCause(seen: SeenEvent, pool: string): boolean {
+  if (seen.type === 'task.scheduled') return seen.data.pool === pool;
+  if (seen.type === 'timer.fired') return agentOfTimer(seen.data.timer) !== undefined;
+  return answerTypes.has(seen.type) || endings.has(seen.type);
+}
+
+/** The logic of the pool with this name; its service is `worker-pool:<pool>`. */
+export function createWorkerPoolLogic(pool: string): ServiceLogic<PoolState, PoolFacts> {
+  return {
+    name: `worker-pool:${pool}`,
+    behaviour: 1,
+    fold: 1,
+    machines: { [agentFold.id]: sha256(agentFold.definition) },
+    initial: () => initialState,
+    evolve: (state, seen) => evolve(state, seen, pool),
+    answers: (seen) => isCause(seen, pool),
+    decide(state: PoolState, input: DecideInput<PoolFacts>) {
+      const at = { session: input.session.session, nowMs: input.nowMs, pool };
+      return sortedEntries(state.agents).flatMap((entry) => agentDrafts(state, entry, at));
+    },
+  };
+}

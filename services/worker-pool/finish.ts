@@ -1,0 +1,44 @@
+/** How an agent ends, as events. Each end is one turn, and nothing of the agent is left after it. */
+
+import { type ContentDraft, type Draft, event, text } from '../../schemas/event.ts';
+import type { EndedBecause } from '../chassis/effects/ended-work.ts';
+import type { AgentEntry, Failure } from './state.ts';
+
+const cleanedUp = (agent: string): Draft => event('agent.cleaned-up', { agent });
+
+export function completeDrafts(agent: string, entry: AgentEntry, output: ContentDraft): Draft[] {
+  const { task, attempt, usage } = entry;
+  return [
+    event('task.completed', { task, attempt, agent }, { output }),
+    event('agent.completed', { agent, ...usage }),
+    cleanedUp(agent),
+  ];
+}
+
+/** The task's failure alone: for an agent that was never made. */
+export function taskFailedDraft(agent: string, entry: AgentEntry, failure: Failure): Draft {
+  const { task, attempt } = entry;
+  const { code, class: kind, retryable, message } = failure;
+  const data = { task, attempt, agent, code, class: kind, retryable };
+  return event('task.failed', data, { message: text(message) });
+}
+
+export function failDrafts(agent: string, entry: AgentEntry, failure: Failure): Draft[] {
+  const { code, class: kind } = failure;
+  return [
+    event('agent.failed', { agent, code, class: kind, ...entry.usage }),
+    taskFailedDraft(agent, entry, failure),
+    cleanedUp(agent),
+  ];
+}
+
+/** Its task or session ended; a wait that was set is taken back. */
+export function cancelDrafts(agent: string, entry: AgentEntry, because: EndedBecause): Draft[] {
+  const { retry } = entry.model;
+  const wait = retry === undefined || retry.fired ? [] : [retry.timer];
+  return [
+    ...wait.map((timer) => event('timer.cancelled', { timer })),
+    event('agent.cancelled', { agent, because }),
+    cleanedUp(agent),
+  ];
+}

@@ -1,0 +1,26 @@
+/** What an agent does next, before it is written as events. */
+
+import type { ContentDraft } from '../../schemas/event.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import type { NewMessage } from './messages.ts';
+import type { Failure } from './state.ts';
+
+/** `step` counts from 1: a procedure's steps by place, a model's answers. `modelCallId` is the provider's own. */
+export type ToolRequest = Readonly<{
+  step: number;
+  tool: string;
+  arguments: JsonValue;
+  modelCallId?: string;
+}>;
+
+export type Move =
+  | Readonly<{ kind: 'call-tools'; requests: readonly ToolRequest[] }>
+  | Readonly<{ kind: 'ask-model'; step: number; messages: readonly NewMessage[] }>
+  | Readonly<{ kind: 'wait'; delayMs: number }>
+  | Readonly<{ kind: 'complete'; output: ContentDraft }>
+  | Readonly<{ kind: 'fail'; failure: Failure }>;
+
+/** What the expressions of an agent see, besides the results of its steps. */
+export type Scope = Readonly<{ input: JsonValue; context: JsonValue }> & JsonObject;
+
+export const failed = (failure: Failure): Move => ({ kind: 'fail', failure });

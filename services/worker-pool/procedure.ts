@@ -1,0 +1,64 @@
+/**
+ * An agent of kind `procedure`: declared tool calls, one after another. Goes on from what the state says was asked
+ * for last; steps that were passed over leave no event, their results are null.
+ */
+
+import type { ProcedureAgent, ProcedureStep } from '../../schemas/definitions/agent.ts';
+import { json } from '../../schemas/event.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { compileTemplate } from '../chassis/expressions/template.ts';
+import { expressionFailure } from './failures.ts';
+import { failed, type Move, type Scope } from './move.ts';
+import type { AgentEntry, ToolCallEntry } from './state.ts';
+
+/** Results by step id; null for steps that gave none. */
+function resultsOf(definition: ProcedureAgent, tools: readonly ToolCallEntry[]): JsonObject {
+  const results = new Map<string, JsonValue>(definition.steps.map(({ id }) => [id, null]));
+  for (const { step, result } of tools) {
+    const id = definition.steps[step - 1]?.id;
+    if (id !== undefined) results.set(id, result ?? null);
+  }
+  return Object.fromEntries(results);
+}
+
+function brokenStep(definition: ProcedureAgent, tools: readonly ToolCallEntry[]): Move | undefined {
+  for (const { step, tool, failure } of tools) {
+    if (failure === undefined) continue;
+    const id = definition.steps[step - 1]?.id ?? String(step);
+    return failed({ ...failure, message: `Step "${id}" (${tool}): ${failure.message}` });
+  }
+  return undefined;
+}
+
+/** Whether the step is to be made; `when` is an expression without the leading `=` of templates. */
+function isWanted(step: ProcedureStep, data: JsonObject, where: string): boolean {
+  if (step.when === undefined) return true;
+  return compileTemplate(`=${step.when}`, `${where}.when`).evaluate(data) === true;
+}
+
+function nextStep(definition: ProcedureAgent, data: JsonObject, done: number): Move | undefined {
+  for (const [index, step] of definition.steps.entries()) {
+    const where = `agent ${definition.name}, steps[${index}]`;
+    if (index < done || !isWanted(step, data, where)) continue;
+    const given = compileTemplate(step.arguments, `${where}.arguments`).evaluate(data);
+    const request = { step: index + 1, tool: step.tool, arguments: given };
+    return { kind: 'call-tools', requests: [request] };
+  }
+  return undefined;
+}
+
+/** What the agent does next. Only to be asked while no call of it is open. */
+export function procedureMove(definition: ProcedureAgent, entry: AgentEntry, scope: Scope): Move {
+  const broken = brokenStep(definition, entry.tools);
+  if (broken !== undefined) return broken;
+  const data = { ...scope, steps: resultsOf(definition, entry.tools) };
+  const done = entry.tools.at(-1)?.step ?? 0;
+  try {
+    const next = nextStep(definition, data, done);
+    if (next !== undefined) return next;
+    const output = compileTemplate(definition.output, `agent ${definition.name}, output`);
+    return { kind: 'complete', output: json(output.evaluate(data)) };
+  } catch (thrown) {
+    return failed(expressionFailure(thrown));
+  }
+}

@@ -1,0 +1,117 @@
+/** What a worker pool knows of one session: its agents, what they asked for, and what came back. Plain JSON. */
+
+import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
+import type { DataOf } from '../../schemas/event.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Persisted } from '../../state-machines/fold.ts';
+import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
+import type { Members } from '../chassis/effects/member.ts';
+import type { ModelAnswer } from './messages.ts';
+
+export type FailureClass = DataOf<'task.failed'>['class'];
+
+/** Why something an agent needed did not work. `retryable`: the same may work later. */
+export type Failure = Readonly<{
+  code: string;
+  class: FailureClass;
+  retryable: boolean;
+  message: string;
+}>;
+
+/** One tool call of an agent; neither `result` nor `failure` while it is open. */
+export type ToolCallEntry = Readonly<{
+  call: string;
+  step: number;
+  tool: string;
+  result?: JsonValue;
+  failure?: Failure;
+}>;
+
+/** `address` is that of the event that said so: back-off draws its jitter from it. */
+export type ModelFailure = Failure & Readonly<{ retryAfterMs: number; address: string }>;
+
+/** The wait before a model call is made again: where it was set, and whether it is over. */
+export type RetryWait = Readonly<{ timer: string; record: string; index: number; fired: boolean }>;
+
+/** `tries` counts calls for the step at hand. `answer` is the newest, also while the next one is asked for. */
+export type ModelProgress = Readonly<{
+  call: string;
+  tries: number;
+  answer?: ModelAnswer;
+  finishReason?: DataOf<'model.completed'>['finishReason'];
+  failure?: ModelFailure;
+  retry?: RetryWait;
+}>;
+
+export type Usage = Readonly<
+  Pick<
+    DataOf<'agent.completed'>,
+    'steps' | 'modelCalls' | 'toolCalls' | 'inputTokens' | 'outputTokens' | 'costNanoUsd'
+  >
+>;
+
+/**
+ * One attempt at one task. There is no `machine` before `agent.created` was read. `name` is the agent's name in the
+ * pinned catalog; `calls` counts all calls ever asked for, which makes their ids.
+ */
+export type AgentEntry = Readonly<{
+  machine?: Persisted;
+  task: string;
+  attempt: number;
+  name: string;
+  input: JsonValue;
+  calls: number;
+  usage: Usage;
+  /** A procedure's calls so far; a model's calls of its newest answer. */
+  tools: readonly ToolCallEntry[];
+  model: ModelProgress;
+}>;
+
+/** `attempts`: the highest attempt of each task that was ever given to this pool. `open`: agents by call. */
+export type PoolState = Readonly<{
+  ended: EndedWork;
+  context: JsonValue;
+  definitions: Members<AgentDefinition>;
+  models: Members<string>;
+  agents: Members<AgentEntry>;
+  attempts: Members<number>;
+  open: Members<string>;
+}>;
+
+export const initialState: PoolState = {
+  ended: nothingEnded,
+  context: {},
+  definitions: {},
+  models: {},
+  agents: {},
+  attempts: {},
+  open: {},
+};
+
+const noUsage: Usage = {
+  steps: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costNanoUsd: 0,
+};
+
+export function newAgent(of: Pick<AgentEntry, 'task' | 'attempt' | 'name' | 'input'>): AgentEntry {
+  return { ...of, calls: 0, usage: noUsage, tools: [], model: { call: '', tries: 0 } };
+}
+
+/** An agent is one attempt at one task, and named so. */
+export const agentId = (task: string, attempt: number): string => `${task}.${attempt}`;
+
+const timerPrefix = 'worker-pool/';
+
+/** The timer of an agent's wait; `count` makes each one new. */
+export const timerOf = (agent: string, count: number): string => `${timerPrefix}${agent}/${count}`;
+
+/** The agent that a timer is about; undefined for timers of other services. */
+export function agentOfTimer(timer: string): string | undefined {
+  if (!timer.startsWith(timerPrefix)) return undefined;
+  const end = timer.lastIndexOf('/');
+  return end > timerPrefix.length ? timer.slice(timerPrefix.length, end) : undefined;
+}

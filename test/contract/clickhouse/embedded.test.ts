@@ -1,0 +1,265 @@
+import { once } from 'node:events';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { migrate } from '../../../deploy/clickhouse/migrate.ts';
+import { createEventTable } from '../../../services/event-store/clickhouse.ts';
+import {
+  type EmbeddedClickHouse,
+  quietClient,
+  startEmbeddedClickHouse,
+  temporaryDirectory,
+} from '../../support/embedded-clickhouse.ts';
+import { eventRows } from '../../support/event-rows.ts';
+
+/** What only the embedded engine does: who may do what, starting, stopping, dying. */
+const started: EmbeddedClickHouse[] = [];
+
+async function start(...options: Parameters<typeof startEmbeddedClickHouse>) {
+  const engine = await startEmbeddedClickHouse(...options);
+  started.push(engine);
+  return engine;
+}
+
+afterEach(async () => {
+  const engines = started.splice(0);
+  await Promise.all(engines.map((engine) => engine.kill()));
+  for (const { directory } of engines) rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+const logger = { info: () => undefined };
+
+async function firstRow(client: ClickHouseClient, query: string): Promise<Record<string, number>> {
+  const result = await client.query({ query, format: 'JSONEachRow' });
+  return (await result.json<Record<string, number>>())[0] ?? {};
+}
+
+function ask(url: string, query: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(url, { method: 'POST', body: query, ...init });
+}
+
+describe('who may ask', () => {
+  test('a token is wanted in any of the usual places, once it is set', async () => {
+    const { url } = await start({
+      environment: {
+        LONGREIN_CLICKHOUSE_TOKEN: 'right',
+        LONGREIN_CLICKHOUSE_ANALYST_TOKEN: 'read',
+      },
+    });
+    const basic = (pair: string) => ({
+      authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
+    });
+    const attempts: readonly [string, Record<string, string>, number][] = [
+      ['', {}, 403],
+      ['', basic('default:wrong'), 403],
+      ['', { 'x-clickhouse-key': 'right' }, 200],
+      ['', basic('default:right'), 200],
+      ['', { authorization: 'Bearer right' }, 200],
+      ['?password=right', {}, 200],
+      ['', basic('analyst:right'), 403],
+      ['', basic('analyst:read'), 200],
+      ['', basic('default:read'), 403],
+    ];
+    for (const [search, headers, status] of attempts) {
+      const response = await ask(`${url}/${search}`, 'SELECT 1', { headers });
+      expect([search, headers, response.status]).toEqual([search, headers, status]);
+    }
+    const client = quietClient(url, { password: 'right' });
+    expect(await firstRow(client, 'SELECT 1 a')).toEqual({ a: 1 });
+    expect((await fetch(`${url}/ping`)).status).toBe(200);
+    await client.close();
+  }, 60_000);
+
+  test('an analyst and a GET read tables and nothing else', async () => {
+    const { url, directory } = await start();
+    const owner = quietClient(url);
+    await migrate(owner, logger);
+    const file = join(directory, 'secret.csv');
+    writeFileSync(file, 'a,b\n1,2\n');
+    const refused = [
+      `SELECT * FROM file('${file}')`,
+      `SELECT file('${file}')`,
+      `SELECT * FROM \`file\`('${file}')`,
+      `SELECT * FROM "file" ('${file}')`,
+      `SELECT * FROM fi/**/le('${file}')`,
+      `SELECT * FROM file /* here */ ('${file}')`,
+      `SELECT * FROM FILE\u00a0('${file}')`,
+      `SELECT * FROM \`\\x66ile\`('${file}')`,
+      `SELECT * FROM default.\`${file}\``,
+      `SELECT * FROM \`default\` . "${file}"`,
+      `SELECT * FROM '${file}'`,
+      `SELECT * FROM "${file}"`,
+      `USE default`,
+      `SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a Int')`,
+      `SELECT * FROM s3('http://127.0.0.1:1/b/k', 'CSV', 'a Int')`,
+      `SELECT * FROM remote('127.0.0.1', 'system', 'one')`,
+      `SELECT * FROM executable('x', 'TSV', 'a Int')`,
+      `SELECT * FROM merge('default', '.*')`,
+      `SELECT 1 a FORMAT Template SETTINGS format_template_row = '${file}'`,
+      `SELECT 1 INTO OUTFILE '${join(directory, 'out')}'`,
+      'CREATE TABLE longrein.mine (a UInt8) ENGINE = Memory',
+      `INSERT INTO longrein.migrations (version) VALUES (99)`,
+      'DROP TABLE longrein.events',
+      'SELECT 1; DROP TABLE longrein.events',
+    ];
+    const analyst = { headers: { 'x-clickhouse-user': 'analyst' } };
+    for (const query of refused) {
+      const asked = await ask(url, query, analyst);
+      expect([query, asked.ok, await asked.text()]).toEqual([query, false, expect.any(String)]);
+      const got = await fetch(`${url}/?query=${encodeURIComponent(query)}`);
+      expect([query, got.ok]).toEqual([query, false]);
+    }
+    expect(existsSync(join(directory, 'out'))).toBe(false);
+    const byName = `/?param_d=default&param_t=${encodeURIComponent(file)}`;
+    expect(
+      (await ask(url + byName, 'SELECT * FROM {d:Identifier}.{t:Identifier}', analyst)).ok,
+    ).toBe(false);
+    const allowed = [
+      'SELECT count() FROM longrein.events',
+      "SELECT count() FROM sessions WHERE tenant_id = 'default'",
+      "SELECT count() FROM system.tables WHERE database = 'longrein'",
+      'SELECT sum(number) FROM numbers(10) SETTINGS max_threads = 1',
+      'SELECT url FROM (SELECT 1 AS url, 2 AS file)',
+    ];
+    for (const query of allowed) {
+      const asked = await ask(url, query, analyst);
+      expect([query, asked.status, await asked.text()]).toEqual([query, 200, expect.any(String)]);
+    }
+    expect(await (await ask(url, `SELECT a FROM file('${file}')`)).text()).toBe('1\n');
+    await owner.close();
+  }, 60_000);
+
+  test('web pages are turned away', async () => {
+    const { url } = await start();
+    expect(
+      (await ask(url, 'SELECT 1', { headers: { origin: 'https://example.com' } })).status,
+    ).toBe(403);
+    const elsewhere = request(url, { method: 'POST', headers: { host: 'example.com' } });
+    elsewhere.end('SELECT 1');
+    const [response] = await once(elsewhere, 'response');
+    expect(response.statusCode).toBe(403);
+    response.resume();
+  }, 60_000);
+});
+
+describe('limits', () => {
+  test('a body that is too large is refused with an answer', async () => {
+    const { url } = await start();
+    const response = await ask(url, 'x'.repeat(65 * 1024 * 1024));
+    expect([response.status, await response.text()]).toEqual([413, expect.stringContaining('307')]);
+    expect(await (await ask(url, 'SELECT 1')).text()).toBe('1\n');
+  }, 60_000);
+
+  test('a query that wants too much memory fails alone', async () => {
+    const { url } = await start({ environment: { LONGREIN_CLICKHOUSE_MEMORY_BYTES: '600000000' } });
+    const greedy = `SELECT length(groupArray(repeat(toString(number), 100))) FROM numbers(20000000)`;
+    const response = await ask(url, greedy);
+    expect(response.headers.get('x-clickhouse-exception-code')).toBe('241');
+    expect(await (await ask(url, 'SELECT 1')).text()).toBe('1\n');
+  }, 60_000);
+
+  test('many streams leave no warning behind', async () => {
+    const engine = await start();
+    const query = `SELECT number, repeat('x', 200) FROM numbers(30000) FORMAT JSONEachRow`;
+    const lengths = await Promise.all(
+      Array.from({ length: 20 }, async () => (await (await ask(engine.url, query)).text()).length),
+    );
+    expect(new Set(lengths).size).toBe(1);
+    expect(engine.errors()).toBe('');
+  }, 60_000);
+});
+
+describe('starting and stopping', () => {
+  test('a second process on the same data says who has it', async () => {
+    const first = await start();
+    await expect(startEmbeddedClickHouse({ directory: first.directory })).rejects.toThrow(
+      new RegExp(`CLICKHOUSE_DIRECTORY_IN_USE: .*${first.pid}`),
+    );
+    expect(await (await ask(first.url, 'SELECT 1')).text()).toBe('1\n');
+  }, 60_000);
+
+  test('a wrong configuration is named', async () => {
+    const environment = { LONGREIN_CLICKHOUSE_PORT: 'http' };
+    await expect(startEmbeddedClickHouse({ environment })).rejects.toThrow(
+      /CLICKHOUSE_CONFIG_INVALID: LONGREIN_CLICKHOUSE_PORT is "http"/,
+    );
+  }, 60_000);
+
+  test('a graceful stop lets running statements end, and the data is there afterwards', async () => {
+    const first = await start();
+    await ask(first.url, 'CREATE DATABASE kept');
+    await ask(first.url, 'CREATE TABLE kept.t (a UInt64) ENGINE = MergeTree ORDER BY a');
+    const slow = 'INSERT INTO kept.t SELECT number + sleepEachRow(0.1) FROM numbers(10)';
+    const running = ask(first.url, slow, { headers: { connection: 'close' } });
+    await expect.poll(() => processes(first.url), { timeout: 20_000 }).toContain('sleepEachRow');
+    const code = first.stop();
+    expect((await running).status).toBe(200);
+    expect(await code).toBe(0);
+    const second = await start({ directory: first.directory });
+    expect(await (await ask(second.url, 'SELECT count() FROM kept.t')).text()).toBe('10\n');
+  }, 60_000);
+
+  test('started without threads it starts itself again, and ends with its starter', async () => {
+    const first = await start({ ownThreads: true });
+    expect(first.pid).not.toBe(first.child.pid);
+    first.child.kill('SIGKILL');
+    await once(first.child, 'exit');
+    await expect.poll(() => opens(first.directory), { timeout: 20_000 }).toBe(true);
+  }, 60_000);
+});
+
+async function processes(url: string): Promise<string> {
+  const query = "SELECT query FROM system.processes WHERE query NOT ILIKE '%processes%'";
+  return (await ask(url, query)).text();
+}
+
+async function opens(directory: string): Promise<boolean> {
+  try {
+    await start({ directory });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('dying', () => {
+  test('killed during inserts it loses no acknowledged row, and a repeated batch is there once', async () => {
+    const directory = temporaryDirectory();
+    const size = 500;
+    let next = 0;
+    for (const killAfterBatches of [2, 3, 5]) {
+      const engine = await start({ directory });
+      const client = quietClient(engine.url);
+      await migrate(client, logger);
+      const insert = (from: number) =>
+        createEventTable(client).insertBatch(eventRows(size, { offset: from }), `${from}`);
+      // The batch whose answer the kill took away, if any, under its old token.
+      await insert(next);
+      next += size;
+      for (let batch = 0; batch < killAfterBatches; batch += 1, next += size) await insert(next);
+      const unanswered = insert(next).then(
+        () => true,
+        () => false,
+      );
+      await Promise.all([
+        engine.kill(),
+        unanswered.then((written) => (next += written ? size : 0)),
+      ]);
+      await client.close();
+    }
+    const engine = await start({ directory });
+    const client = quietClient(engine.url);
+    await createEventTable(client).insertBatch(eventRows(size, { offset: next }), `${next}`);
+    next += size;
+    const table =
+      'SELECT count() n, uniqExact(k_offset) different, max(k_offset) + 1 high FROM longrein.events';
+    expect(await firstRow(client, table)).toEqual({ n: next, different: next, high: next });
+    const sums = `SELECT
+      (SELECT sum(cost_nano_usd) FROM longrein.events) - (SELECT sum(cost_nano_usd) FROM longrein.costs_hourly) cost,
+      (SELECT count() FROM longrein.events) - (SELECT sum(events) FROM longrein.sink_progress) events`;
+    expect(await firstRow(client, sums)).toEqual({ cost: 0, events: 0 });
+    await client.close();
+  }, 120_000);
+});

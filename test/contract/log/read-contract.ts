@@ -1,0 +1,184 @@
+/** Reading: positions, pauses, and errors that are told instead of skipped. */
+import { expect, test } from 'vitest';
+import { InvariantError, LongreinError } from '../../../services/chassis/errors.ts';
+import type { Bench } from './log-contract.ts';
+import { eventually, numbered, quiet, ReadWitness, record, text, upTo } from './log-witness.ts';
+
+export function readContract(bench: Bench): void {
+  test('a reader begins at the offset that it was given', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    await log.append({ topic, partition: 0 }, numbered(10));
+    const witness = new ReadWitness();
+    const reader = await bench.reader(log, witness);
+    reader.assign({ topic, partition: 0 }, 7);
+    await witness.count(3);
+    expect(witness.offsets(0)).toEqual([7, 8, 9]);
+    expect(witness.records.map(text)).toEqual(['7', '8', '9']);
+  });
+
+  test('a reader that waits before there is anything is woken by the first record', async () => {
+    const topic = await bench.topic(3);
+    const witness = new ReadWitness();
+    const reader = await bench.reader(bench.connect(), witness);
+    for (const partition of upTo(3)) reader.assign({ topic, partition }, 0);
+    await quiet();
+    const log = bench.connect();
+    await log.append({ topic, partition: 2 }, [record('first')]);
+    await witness.count(1);
+    await log.append({ topic, partition: 0 }, [record('second')]);
+    await witness.count(2);
+    expect(witness.records.map(text)).toEqual(['first', 'second']);
+    expect(witness.errors).toEqual([]);
+  });
+
+  test('two readers see the same records, each by itself', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    const witnesses = [new ReadWitness(), new ReadWitness()];
+    for (const witness of witnesses) {
+      const reader = await bench.reader(bench.connect(), witness);
+      reader.assign({ topic, partition: 0 }, 0);
+    }
+    await log.append({ topic, partition: 0 }, numbered(50));
+    for (const witness of witnesses) {
+      await witness.count(50);
+      expect(witness.offsets(0)).toEqual(upTo(50));
+    }
+  });
+
+  test('a paused partition is silent, others go on, and it resumes where it stood', async () => {
+    const topic = await bench.topic(2);
+    const log = bench.connect();
+    const witness = new ReadWitness();
+    const reader = await bench.reader(bench.connect(), witness);
+    for (const partition of upTo(2)) reader.assign({ topic, partition }, 0);
+    await log.append({ topic, partition: 0 }, numbered(2));
+    await witness.count(2);
+    reader.pause({ topic, partition: 0 });
+    await log.append({ topic, partition: 0 }, numbered(3, 2));
+    await log.append({ topic, partition: 1 }, numbered(1));
+    await witness.count(3);
+    await quiet();
+    expect(witness.offsets(0)).toEqual([0, 1]);
+    expect(witness.offsets(1)).toEqual([0]);
+    reader.resume({ topic, partition: 0 });
+    await witness.count(6);
+    expect(witness.offsets(0)).toEqual(upTo(5));
+  });
+
+  test('an unassigned partition is silent, and an assignment anew moves the position', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    const witness = new ReadWitness();
+    const reader = await bench.reader(bench.connect(), witness);
+    reader.assign({ topic, partition: 0 }, 0);
+    await log.append({ topic, partition: 0 }, numbered(3));
+    await witness.count(3);
+    reader.unassign({ topic, partition: 0 });
+    await log.append({ topic, partition: 0 }, numbered(2, 3));
+    await quiet();
+    expect(witness.offsets(0)).toEqual([0, 1, 2]);
+    reader.assign({ topic, partition: 0 }, 1);
+    await witness.count(7);
+    expect(witness.offsets(0)).toEqual([0, 1, 2, 1, 2, 3, 4]);
+  });
+
+  test('a partition that is assigned while others wait for data is read soon', async () => {
+    const topic = await bench.topic(2);
+    const log = bench.connect();
+    await log.append({ topic, partition: 1 }, numbered(1));
+    const witness = new ReadWitness();
+    const reader = await bench.reader(bench.connect(), witness);
+    reader.assign({ topic, partition: 0 }, 0);
+    await quiet();
+    reader.assign({ topic, partition: 1 }, 0);
+    await eventually('the record', () => witness.records.length === 1, 2_000);
+  });
+
+  test('a position above the log is an error of that partition, and others go on', async () => {
+    const topic = await bench.topic(2);
+    const log = bench.connect();
+    await log.append({ topic, partition: 0 }, numbered(1));
+    await log.append({ topic, partition: 1 }, numbered(1));
+    const witness = new ReadWitness();
+    const reader = await bench.reader(bench.connect(), witness);
+    reader.assign({ topic, partition: 0 }, 99);
+    reader.assign({ topic, partition: 1 }, 0);
+    await eventually('the error', () => witness.errors.length === 1);
+    await witness.count(1);
+    expect(witness.errors[0]?.partition).toEqual({ topic, partition: 0 });
+    expect(witness.errors[0]?.error).toBeInstanceOf(LongreinError);
+    expect(witness.errors[0]?.error).toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' });
+    await log.append({ topic, partition: 1 }, numbered(1));
+    await witness.count(2);
+    await quiet();
+    expect(witness.errors).toHaveLength(1);
+    expect(witness.offsets(1)).toEqual([0, 1]);
+  });
+
+  test('the end of the log is a position, and not an error', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    await log.append({ topic, partition: 0 }, numbered(4));
+    const witness = new ReadWitness();
+    const reader = await bench.reader(log, witness);
+    reader.assign({ topic, partition: 0 }, 4);
+    await quiet();
+    await log.append({ topic, partition: 0 }, numbered(1));
+    await witness.count(1);
+    expect(witness.offsets(0)).toEqual([4]);
+    expect(witness.errors).toEqual([]);
+  });
+
+  test('a topic that stays unknown is an error of its partitions', async () => {
+    const topic = bench.freshName();
+    const witness = new ReadWitness();
+    const reader = await bench.reader(bench.connect(), witness);
+    reader.assign({ topic, partition: 0 }, 0);
+    await eventually('the error', () => witness.errors.length === 1);
+    expect(witness.errors[0]?.partition).toEqual({ topic, partition: 0 });
+    expect(witness.errors[0]?.error).toMatchObject({ code: 'TOPIC_UNKNOWN' });
+  });
+
+  test('an offset that is none is a mistake of the caller', async () => {
+    const topic = await bench.topic(1);
+    const reader = await bench.reader(bench.connect(), new ReadWitness());
+    for (const offset of [-1, 0.5, Number.NaN]) {
+      expect(() => reader.assign({ topic, partition: 0 }, offset)).toThrow(InvariantError);
+    }
+  });
+
+  test('a closed log calls nobody any more and appends nothing', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    const witness = new ReadWitness();
+    const reader = await bench.reader(log, witness);
+    reader.assign({ topic, partition: 0 }, 0);
+    await log.append({ topic, partition: 0 }, numbered(1));
+    await witness.count(1);
+    await log.close();
+    await expect(log.append({ topic, partition: 0 }, numbered(1))).rejects.toThrow();
+    await expect(log.reader(witness)).rejects.toThrow();
+    const other = bench.connect();
+    expect(await other.append({ topic, partition: 0 }, numbered(1))).toEqual({ baseOffset: 1 });
+    await quiet();
+    expect(witness.records).toHaveLength(1);
+    expect(witness.errors).toEqual([]);
+    await log.close();
+  });
+
+  test('a closed reader is silent, and the log goes on', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    const witness = new ReadWitness();
+    const reader = await bench.reader(log, witness);
+    reader.assign({ topic, partition: 0 }, 0);
+    await log.append({ topic, partition: 0 }, numbered(1));
+    await witness.count(1);
+    await reader.close();
+    expect(await log.append({ topic, partition: 0 }, numbered(1))).toEqual({ baseOffset: 1 });
+    await quiet();
+    expect(witness.records).toHaveLength(1);
+  });
+}

@@ -1,0 +1,253 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { DataOf, SeenEvent } from '../../../../schemas/event.ts';
+import { event, json, text, textOf } from '../../../../schemas/event.ts';
+import type { JsonValue } from '../../../../schemas/json.ts';
+import { addressOf } from '../../../../services/chassis/protocol/service-logic.ts';
+import {
+  type ModelGatewayState,
+  mayRun,
+  modelGatewayLogic,
+  requestOf,
+} from '../../../../services/model-gateway/decide.ts';
+import type { ModelMessage } from '../../../../services/model-gateway/providers/port.ts';
+import type { NewMessage } from '../../../../services/worker-pool/messages.ts';
+import { BenchSession } from '../../../support/bench-session.ts';
+import {
+  answered,
+  eventsOf,
+  failedModel,
+  modelAgent,
+  newest,
+  openWork,
+  tools,
+  type WorkPlan,
+} from '../../../support/work-fixtures.ts';
+
+let bench: BenchSession;
+
+beforeEach(() => {
+  const facts = () => ({ facts: { providers: ['scripted', 'openai'] } });
+  bench = new BenchSession([{ logic: modelGatewayLogic, facts }]);
+});
+
+const state = (): ModelGatewayState => bench.state('model-gateway');
+const open = (plan: Partial<WorkPlan> = {}) => openWork(bench, { agents: [modelAgent()], ...plan });
+const user = (said: string): ModelMessage => ({ role: 'user', text: said });
+
+function request(
+  call: string,
+  messages: readonly ModelMessage[],
+  changes: Partial<DataOf<'model.requested'>> & { input?: JsonValue } = {},
+): SeenEvent[] {
+  const { input, ...more } = changes;
+  const data: DataOf<'model.requested'> = {
+    ...{ call, agent: 'writer.1', task: 'writer', attempt: 1, step: 1, agentName: 'writer' },
+    ...{ model: 'scripted/demo', outputTokensMax: 500, timeoutMs: 30_000, tools: ['read', 'gone'] },
+    ...more,
+  };
+  const said = { messages: json(messages as unknown as JsonValue) };
+  const content = input === undefined ? said : { ...said, input: json(input) };
+  bench.append([event('model.requested', data, content)], 'worker-pool:general');
+  return bench.settle();
+}
+
+const claim = () => newest(bench.events, 'model.claimed');
+
+function lose(call: string): SeenEvent[] {
+  const { attempt, deadlineAtMs } = claim().data;
+  bench.openCalls = {
+    [call]: {
+      ...{ status: 'claimed', service: 'model-gateway', claim: addressOf(claim()) },
+      ...{ incarnation: 'inc_test', attempt, deadlineAtMs },
+    },
+  };
+  bench.lost = { [call]: 'runner-gone' };
+  return bench.settle();
+}
+
+const endSession = () => {
+  bench.append([event('session.failed', { code: 'X' }, { message: text('x') })], 'supervisor');
+};
+
+describe('a request', () => {
+  test('is claimed once, with its deadline', () => {
+    open();
+    const [claimed, ...more] = request('call_1', [user('Hello.')]);
+    expect(claimed?.data).toEqual({
+      call: 'call_1',
+      attempt: 1,
+      model: 'scripted/demo',
+      deadlineAtMs: bench.nowMs + 30_000,
+    });
+    expect(more).toEqual([]);
+    expect(bench.settle()).toEqual([]);
+  });
+
+  test('tells the effect what to ask, with the tools that the plan pins', () => {
+    open();
+    request('call_1', [user('Hello.')], { input: { path: 'a.txt' } });
+    const { name, description, inputSchema } = tools.read;
+    expect(requestOf(state(), 'call_1')).toEqual({
+      model: 'scripted/demo',
+      messages: [user('Hello.')],
+      tools: [{ name, description, inputSchema }],
+      outputTokensMax: 500,
+      input: { path: 'a.txt' },
+      timeoutMs: 30_000,
+      agent: 'writer.1',
+    });
+    expect(mayRun(state(), 'call_1')).toBe(true);
+  });
+
+  test('of a provider that is not set up is denied with those that are', () => {
+    open();
+    const [denied] = request('call_1', [user('Hello.')], { model: 'nobody/x' });
+    expect(denied?.data).toEqual({ call: 'call_1', code: 'UNKNOWN_MODEL' });
+    const said = textOf(newest(bench.events, 'model.denied').content.message);
+    expect(said).toContain('no model provider "nobody"');
+    expect(said).toContain('openai, scripted');
+    expect(bench.settle()).toEqual([]);
+  });
+
+  test.each(['small', 'scripted/', '/x'])(
+    'of the model %s, which is no name, is denied',
+    (model) => {
+      open();
+      expect(request('call_1', [user('Hello.')], { model })[0]?.data).toMatchObject({
+        code: 'UNKNOWN_MODEL',
+      });
+    },
+  );
+
+  test('of a session that ended, or a task that ended, is left alone', () => {
+    open();
+    bench.append([event('task.timed-out', { task: 'writer', attempt: 1, deadlineAtMs: 1 })], 's');
+    expect(request('call_1', [user('Hello.')])).toEqual([]);
+    expect(bench.typesOf(request('call_2', [user('Hello.')], { attempt: 2 }))).toEqual([
+      'model.claimed',
+    ]);
+    endSession();
+    expect(request('call_3', [user('Hello.')], { attempt: 3 })).toEqual([]);
+    expect(mayRun(state(), 'call_2')).toBe(false);
+  });
+});
+
+describe('the budget', () => {
+  test('lets calls go until it is spent, then denies them', () => {
+    open({ budgetNanoUsd: 1_400 });
+    request('call_1', [user('One.')]);
+    bench.input(answered(claim(), { text: 'a' }));
+    expect(bench.typesOf(request('call_2', [user('Two.')], { step: 2 }))).toEqual([
+      'model.claimed',
+    ]);
+    bench.input(failedModel(claim()));
+    const [denied] = request('call_3', [user('Two.')], { step: 2 });
+    expect(denied?.data).toEqual({ call: 'call_3', code: 'BUDGET_EXHAUSTED' });
+    const said = textOf(newest(bench.events, 'model.denied').content.message);
+    expect(said).toContain('1400 nano-USD');
+  });
+
+  test('of a goal that sets none never ends', () => {
+    open();
+    request('call_1', [user('One.')]);
+    bench.input(failedModel(claim(), { costNanoUsd: 1e15 }));
+    expect(bench.typesOf(request('call_2', [user('One.')]))).toEqual(['model.claimed']);
+  });
+});
+
+describe('the conversation', () => {
+  test('grows by what is new and by the answers', () => {
+    open();
+    request('call_1', [user('One.')], { input: 7 });
+    const calls = [{ id: 'p1', name: 'read', arguments: {} }];
+    bench.input(answered(claim(), { calls }));
+    const told: ModelMessage = {
+      ...{ role: 'tool', toolCallId: 'p1', toolName: 'read' },
+      ...{ result: 'text', isError: false },
+    };
+    request('call_2', [told], { step: 2 });
+    expect(requestOf(state(), 'call_2')).toMatchObject({
+      messages: [user('One.'), { role: 'assistant', text: '', toolCalls: calls }, told],
+      input: 7,
+    });
+  });
+
+  test('says what a failed request said only once when it is asked again', () => {
+    open();
+    request('call_1', [user('One.')]);
+    bench.input(failedModel(claim()));
+    request('call_2', [user('One.')]);
+    expect(requestOf(state(), 'call_2')?.messages).toEqual([user('One.')]);
+  });
+
+  test('keeps what a provider wants back with its own answer', () => {
+    open();
+    request('call_1', [user('One.')]);
+    const draft = answered(claim(), { text: 'Hm.' });
+    const message = json({ text: 'Hm.', toolCalls: [], reasoning: { signature: 's' } });
+    bench.input({ ...draft, content: { message } });
+    request('call_2', [user('Two.')], { step: 2 });
+    expect(requestOf(state(), 'call_2')?.messages[1]).toEqual({
+      ...{ role: 'assistant', text: 'Hm.', toolCalls: [] },
+      reasoning: { signature: 's' },
+    });
+  });
+
+  test('of each agent is its own, and goes with it', () => {
+    open();
+    request('call_1', [user('One.')]);
+    request('call_2', [user('Other.')], { agent: 'b.1', task: 'b' });
+    expect(requestOf(state(), 'call_2')?.messages).toEqual([user('Other.')]);
+    bench.append([event('agent.cleaned-up', { agent: 'writer.1' })], 'worker-pool:general');
+    expect(requestOf(state(), 'call_1')).toBeUndefined();
+    expect(mayRun(state(), 'call_1')).toBe(false);
+    expect(Object.keys(state().conversations)).toEqual(['b.1']);
+  });
+
+  test('takes messages as worker pools write them', () => {
+    const asWritten = (message: NewMessage): ModelMessage => message;
+    expect(asWritten({ role: 'user', text: 'x' })).toEqual(user('x'));
+  });
+});
+
+describe('a lost claim', () => {
+  test('is made again, three times in all, then the call is denied', () => {
+    open();
+    request('call_1', [user('One.')]);
+    expect(bench.typesOf(lose('call_1'))).toEqual(['model.claimed']);
+    expect(bench.settle()).toEqual([]);
+    lose('call_1');
+    expect(eventsOf(bench.events, 'model.claimed').map((one) => one.data.attempt)).toEqual([
+      1, 2, 3,
+    ]);
+    expect(lose('call_1')[0]?.data).toEqual({ call: 'call_1', code: 'RUNNER_LOST' });
+    expect(bench.settle()).toEqual([]);
+  });
+
+  test('of work that ended is denied, so that nothing stays open', () => {
+    open();
+    request('call_1', [user('One.')]);
+    endSession();
+    expect(bench.settle()).toEqual([]);
+    expect(lose('call_1')[0]?.data).toEqual({ call: 'call_1', code: 'CALL_CANCELLED' });
+  });
+
+  test('that was made while the answer came ends too, and runs nothing', () => {
+    open();
+    request('call_1', [user('One.')]);
+    const first = claim();
+    bench.openCalls = {
+      call_1: {
+        ...{ status: 'claimed', service: 'model-gateway', claim: addressOf(first) },
+        ...{ incarnation: 'inc_test', attempt: 1, deadlineAtMs: 1 },
+      },
+    };
+    bench.lost = { call_1: 'deadline' };
+    const again = bench.propose('model-gateway');
+    bench.input(answered(first, { text: 'a' }));
+    bench.append(again, 'model-gateway');
+    expect(mayRun(state(), 'call_1')).toBe(false);
+    expect(requestOf(state(), 'call_1')).toBeUndefined();
+    expect(lose('call_1')[0]?.data).toEqual({ call: 'call_1', code: 'CALL_CANCELLED' });
+  });
+});
