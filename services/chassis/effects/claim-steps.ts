@@ -20,7 +20,7 @@ function claimStep(call: string, entry: ToolCallEntry, nowMs: number): ClaimStep
 
 function lostStep(call: string, entry: ToolCallEntry, at: LostAt): ClaimStep {
   const attempt = claimsOf(entry.machine);
-  const mayRepeat = !isCancelled(entry.machine);
+  const mayRepeat = entry.effect !== 'at-most-once' && !isCancelled(entry.machine);
   if (mayRepeat && attempt < claimsMax) return claimStep(call, entry, at.nowMs);
   const data = { call, tool: entry.tool, attempt, because: at.because };
   return { kind: 'unknown', call, data };

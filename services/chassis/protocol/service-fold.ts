@@ -69,8 +69,11 @@ export function foldEntry(
   let { state, outbox } = entry;
   const causes = [...entry.causes];
   for (const event of step.events) {
+    const before: unknown = state;
     state = logic.evolve(state, event);
-    outbox = foldOutbox(logic, outbox, { event, core: step.core });
+    // An own event that the fold refused (it met a state that had moved on) leads to nothing.
+    const taken = state !== before || event.type === 'delivery.acknowledged';
+    if (taken) outbox = foldOutbox(logic, outbox, { event, core: step.core });
     if (event.service !== logic.name && logic.answers(event))
       causes.push({ event, offset: record.offset });
   }

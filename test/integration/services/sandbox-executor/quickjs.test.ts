@@ -43,7 +43,8 @@ describe('code that behaves', () => {
   });
 
   it('prints for people', async () => {
-    const code = 'console.log("a", { b: [1] }, null); console.error("€", new Error("x")); return 0';
+    const code = `console.log("a", { b: [1] }, null);
+      console.error("€", new Error("x")); return 0`;
     const result = await run(code);
     expect(result).toMatchObject({ stdout: 'a {"b":[1]} null\n€ Error: x\n', value: 0 });
     expect(result.stdoutTruncated).toBe(false);
@@ -75,7 +76,8 @@ describe('code that behaves', () => {
   });
 
   it('may replace built-ins without breaking how its result is taken out', async () => {
-    const code = `JSON.stringify = () => "{"; String.prototype.slice = null; Array.prototype.join = 1;
+    const code = `JSON.stringify = () => "{"; String.prototype.slice = null;
+      Array.prototype.join = 1;
       Function.prototype.call = null; Error = null; console.log("here"); return { a: 1 }`;
     expect(await run(code)).toMatchObject({ value: { a: 1 }, stdout: 'here\n' });
   });

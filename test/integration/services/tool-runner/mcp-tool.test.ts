@@ -139,7 +139,7 @@ describe('the process of an MCP server', () => {
     expect([stateOf(), pidOf()]).toEqual(['ready', pid]);
   });
 
-  it('sees the variables that it was given and no others, and cannot give a secret away', async () => {
+  it('sees only the variables that it was given, and cannot give a secret away', async () => {
     await tool.close();
     const environment = { PATH: '/usr/bin:/bin', API_TOKEN: 'hush-hush', OTHER: 'hidden' };
     tool = open({ servers: [{ ...unruly, env: ['API_TOKEN'] }], environment });
