@@ -6,9 +6,10 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { LongreinError } from '../../services/chassis/errors.ts';
 
 /**
- * Brings the database `longrein` to the schema of this release. Migrations are numbered SQL files; each statement
- * can be run again, so that two programs may migrate at once and a broken run is finished by the next. An applied
- * file never changes: what is wrong in it is put right by a later one.
+ * Brings the database `longrein` to the schema of this release. Migrations are numbered SQL files;
+ * each statement can be run again, so that two programs may migrate at once and a broken run is
+ * finished by the next. An applied file never changes: what is wrong in it is put right by a later
+ * one.
  */
 export type Migration = Readonly<{
   version: number;
@@ -26,8 +27,8 @@ const migrationTable = `CREATE TABLE IF NOT EXISTS longrein.migrations
 ENGINE = ReplacingMergeTree(applied_at) ORDER BY version`;
 
 /**
- * Applies what is missing, in order. Throws `CLICKHOUSE_SCHEMA_NEWER` if the database was migrated by a newer
- * release, `CLICKHOUSE_MIGRATION_CHANGED` if an applied file was edited.
+ * Applies what is missing, in order. Throws `CLICKHOUSE_SCHEMA_NEWER` if the database was migrated
+ * by a newer release, `CLICKHOUSE_MIGRATION_CHANGED` if an applied file was edited.
  */
 export async function migrate(
   client: ClickHouseClient,
@@ -67,7 +68,10 @@ function readMigration(directory: string, file: string): Migration {
   };
 }
 
-/** Sources and compiled code lie at different depths of the package; the SQL files stay with the sources. */
+/**
+ * Sources and compiled code lie at different depths of the package; the SQL files stay with the
+ * sources.
+ */
 function migrationDirectory(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'package.json'))) {

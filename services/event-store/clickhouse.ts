@@ -8,18 +8,18 @@ import type { EventRow } from './row.ts';
 /** The table `longrein.events` as the sink writes it. */
 export type EventTable = Readonly<{
   /**
-   * Writes the rows once. The token names this list of rows for good: the same token with the same rows again is
-   * dropped by the database, with other rows it would lose them without a word. Throws `LongreinError`:
-   * `EVENT_STORE_UNREACHABLE`, `EVENT_STORE_BUSY` (both retryable), `EVENT_ROW_INVALID` (names the row),
-   * `EVENT_STORE_REFUSED`.
+   * Writes the rows once. The token names this list of rows for good: the same token with the same
+   * rows again is dropped by the database, with other rows it would lose them without a word.
+   * Throws `LongreinError`: `EVENT_STORE_UNREACHABLE`, `EVENT_STORE_BUSY` (both retryable),
+   * `EVENT_ROW_INVALID` (names the row), `EVENT_STORE_REFUSED`.
    */
   insertBatch(rows: readonly EventRow[], token: string): Promise<void>;
 }>;
 
 /**
- * Bytes of one request. Larger batches are cut into parts with tokens of their own; where they are cut depends on
- * the rows alone, so a repetition is cut the same. Never change it: a batch that was half written by the release
- * before would be cut otherwise and written twice.
+ * Bytes of one request. Larger batches are cut into parts with tokens of their own; where they are
+ * cut depends on the rows alone, so a repetition is cut the same. Never change it: a batch that was
+ * half written by the release before would be cut otherwise and written twice.
  */
 const partBytesMax = 32 * 1024 * 1024;
 
@@ -28,7 +28,8 @@ const settings = {
   async_insert: 0,
   insert_deduplicate: 1,
   deduplicate_blocks_in_dependent_materialized_views: 1,
-  // A lone half of a surrogate pair is kept as it stands; by default it would make the row unreadable.
+  // A lone half of a surrogate pair is kept as it stands; by default it would make the row
+  // unreadable.
   input_format_json_throw_on_bad_escape_sequence: 0,
 } as const;
 
@@ -72,7 +73,8 @@ async function insertPart(client: ClickHouseClient, part: Part, token: string): 
       values: Readable.from([Buffer.from(part.lines.join(''))], { objectMode: false }),
       clickhouse_settings: { ...settings, insert_deduplication_token: token },
     });
-    // The answer is empty; reading it to its end frees the connection and shows an error that came late.
+    // The answer is empty; reading it to its end frees the connection and shows an error that came
+    // late.
     for await (const _ of stream);
   } catch (thrown) {
     throw insertFailure(thrown, part.rows);

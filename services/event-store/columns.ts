@@ -2,9 +2,9 @@ import { LongreinError } from '../chassis/errors.ts';
 import { addressOf, type EventRow } from './row.ts';
 
 /**
- * How a row becomes a line of JSONCompactEachRow. Values are checked here because the database does not: a
- * number too large for its column would be stored as another number, without an error, and its parser does not
- * always say which row it could not read.
+ * How a row becomes a line of JSONCompactEachRow. Values are checked here because the database does
+ * not: a number too large for its column would be stored as another number, without an error, and
+ * its parser does not always say which row it could not read.
  */
 type Column = readonly [name: string, value: (row: EventRow) => unknown, check: Check];
 
@@ -15,7 +15,9 @@ const uint8 = upTo(2 ** 8 - 1);
 const uint16 = upTo(2 ** 16 - 1);
 const uint32 = upTo(2 ** 32 - 1);
 const uint64 = upTo(Number.MAX_SAFE_INTEGER);
-/** Up to the end of the year 2199; further on, partitions by month are not defined in every version. */
+/**
+ * Up to the end of the year 2199; further on, partitions by month are not defined in every version.
+ */
 const time = upTo(Date.UTC(2200, 0) - 1);
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'not text');
 const list: Check = (value) =>

@@ -4,8 +4,9 @@ import { invalidRow } from './columns.ts';
 import type { EventRow } from './row.ts';
 
 /**
- * What a failed insert means. Retryable: nothing is known to be wrong with the rows, and the same insert with the
- * same token is safe to repeat, whether the first one was written or not. Everything else needs a person.
+ * What a failed insert means. Retryable: nothing is known to be wrong with the rows, and the same
+ * insert with the same token is safe to repeat, whether the first one was written or not.
+ * Everything else needs a person.
  */
 export function insertFailure(thrown: unknown, rows: readonly EventRow[]): LongreinError {
   if (thrown instanceof LongreinError) return thrown;
@@ -16,7 +17,10 @@ export function insertFailure(thrown: unknown, rows: readonly EventRow[]): Longr
   return refused(cause);
 }
 
-/** Time-out, memory, connections, disk, read-only table, keeper, merges behind, shutting down, queue full. */
+/**
+ * Time-out, memory, connections, disk, read-only table, keeper, merges behind, shutting down, queue
+ * full.
+ */
 const busyCodes = new Set([
   '159',
   '201',
@@ -80,7 +84,10 @@ function busy(cause: ClickHouseError): LongreinError {
   return new LongreinError('EVENT_STORE_BUSY', message, { fix, retryable: true, cause });
 }
 
-/** The parser's own message quotes the data, which does not belong into logs: only the place is kept. */
+/**
+ * The parser's own message quotes the data, which does not belong into logs: only the place is
+ * kept.
+ */
 function badRow(cause: ClickHouseError, rows: readonly EventRow[]): LongreinError {
   const number = Number(/\(at row (\d+)\)/.exec(cause.message)?.[1]);
   const column = /value of key (\w+)/.exec(cause.message)?.[1] ?? 'a column';

@@ -1,9 +1,13 @@
-/** What a row is about. `public` stands for records of public topics, `foreign` for what nobody here wrote. */
+/**
+ * What a row is about. `public` stands for records of public topics, `foreign` for what nobody here
+ * wrote.
+ */
 export type EventRowKind = 'turn' | 'input' | 'checkpoint' | 'epoch' | 'public' | 'foreign';
 
 /**
- * One event as `longrein.events` keeps it; a record without events is one row with index 0. All numbers are whole
- * and not negative, text that says nothing is empty. Which columns they go to stands in `columns.ts`.
+ * One event as `longrein.events` keeps it; a record without events is one row with index 0. All
+ * numbers are whole and not negative, text that says nothing is empty. Which columns they go to
+ * stands in `columns.ts`.
  */
 export type EventRow = Readonly<{
   tenantId: string;

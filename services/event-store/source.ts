@@ -5,7 +5,7 @@ import type { Clock, Logger } from '../chassis/host/ports.ts';
 import type { Codec } from '../chassis/log/codec.ts';
 import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import type { AcceptanceState } from '../chassis/protocol/acceptance.ts';
-import { rowsEnough, waitEnoughMs } from './decide.ts';
+import { isDue, rowsEnough, waitEnoughMs } from './decide.ts';
 import { decodeRecord } from './decoded-record.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PartitionFold } from './partition-fold.ts';
@@ -111,7 +111,10 @@ export class Source {
   /** What could be fixed now. If that is not worth it yet, `onDue` comes when it is. */
   cut(): Cut | undefined {
     this.told = false;
-    if (this.ready.rows < rowsEnough) this.armTimer();
+    const { oldest, rows } = this.ready;
+    const waitedMs = this.parts.clock.nowMs() - (oldest?.readyAtMs ?? 0);
+    // What is due now is decided now, or when the range before it is stored: both look here again.
+    if (!isDue({ rows, waitedMs })) this.armTimer();
     return this.ready.cut();
   }
 

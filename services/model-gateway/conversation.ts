@@ -1,6 +1,7 @@
 /**
- * The context of each agent's model, folded from what the log says is new. A request says all that is new since the
- * last answer, so a request that is made again after a failure replaces what the failed one said.
+ * The context of each agent's model, folded from what the log says is new. A request says all that
+ * is new since the last answer, so a request that is made again after a failure replaces what the
+ * failed one said.
  */
 
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
@@ -8,7 +9,10 @@ import type { JsonValue } from '../../schemas/json.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
 import type { ModelMessage } from './providers/port.ts';
 
-/** `said` is what an answer closed; `asked` is what no answer was given to yet; `input` is the agent's. */
+/**
+ * `said` is what an answer closed; `asked` is what no answer was given to yet; `input` is the
+ * agent's.
+ */
 export type Conversation = Readonly<{
   said: readonly ModelMessage[];
   asked: readonly ModelMessage[];

@@ -1,8 +1,9 @@
 /**
- * The pure part of the model gateway: who may call which model, and when a call is made again. Calls no model.
+ * The pure part of the model gateway: who may call which model, and when a call is made again.
+ * Calls no model.
  *
- * M1 A call is claimed once, and again while its claim is lost, at most three times: asking a model twice does no
- *    harm but cost.
+ * M1 A call is claimed once, and again while its claim is lost, at most three times: asking a model
+ *    twice does no harm but cost.
  * M2 Nothing is claimed for work that ended, nor once the goal's budget is spent.
  * M3 A claim always ends, with an outcome or with `model.denied`.
  */
@@ -43,7 +44,8 @@ function unknownModel(model: string, providers: readonly string[]): Denial | und
     provider === ''
       ? `"${model}" is neither an alias of this session nor the name of a model (provider/model).`
       : `There is no model provider "${provider}" here.`;
-  const message = `${what} Providers that are set up: ${names}. Set its key, or choose one of them.`;
+  const known = `Providers that are set up: ${names}.`;
+  const message = `${what} ${known} Set its key, or choose one of them.`;
   return { code: 'UNKNOWN_MODEL', message };
 }
 
@@ -121,7 +123,9 @@ export function requestOf(state: ModelGatewayState, call: string): ModelCallToMa
   return { model, messages, tools, outputTokensMax, input: known.input, timeoutMs, agent };
 }
 
-/** Whether the effect of a claimed call may start or go on: not settled, and its work has not ended. */
+/**
+ * Whether the effect of a claimed call may start or go on: not settled, and its work has not ended.
+ */
 export function mayRun(state: ModelGatewayState, call: string): boolean {
   const entry = memberOf(state.calls, call);
   return entry !== undefined && entry.claims > 0 && !entry.cancelled;

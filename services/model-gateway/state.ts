@@ -1,4 +1,7 @@
-/** What the model gateway knows of one session: conversations, open calls, money. Folded, never decided here. */
+/**
+ * What the model gateway knows of one session: conversations, open calls, money. Folded, never
+ * decided here.
+ */
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
@@ -13,7 +16,9 @@ import { type Members, memberOf, withMember, withoutMember } from '../chassis/ef
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { answer, ask, type Conversation, emptyConversation } from './conversation.ts';
 
-/** A model call without an outcome. `claims` counts claims; `claim` is the address of the newest. */
+/**
+ * A model call without an outcome. `claims` counts claims; `claim` is the address of the newest.
+ */
 export type ModelCallEntry = Readonly<{
   agent: string;
   task: string;
@@ -129,8 +134,10 @@ function foldEnding(state: ModelGatewayState, seen: SeenEvent): ModelGatewayStat
 /** The same object when the event changes nothing. */
 export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
-    case 'session.opened':
-      return { ...state, budgetNanoUsd: seen.data.budgetNanoUsd ?? null };
+    case 'session.opened': {
+      const budgetNanoUsd = seen.data.budgetNanoUsd ?? null;
+      return budgetNanoUsd === state.budgetNanoUsd ? state : { ...state, budgetNanoUsd };
+    }
     case 'plan.accepted': {
       const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
       return { ...state, tools: catalog.tools };

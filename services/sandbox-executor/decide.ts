@@ -1,11 +1,11 @@
 /**
- * The pure part of the sandbox executor: claims calls that bring code along, lends each claim a sandbox, and says
- * when it is gone. Runs nothing itself.
+ * The pure part of the sandbox executor: claims calls that bring code along, lends each claim a
+ * sandbox, and says when it is gone. Runs nothing itself.
  */
 
 import { type Draft, event, type SeenEvent } from '../../schemas/event.ts';
 import { sandboxFold } from '../../state-machines/sandbox/sandbox-machine.ts';
-import { claimsOf, toolCallFold } from '../../state-machines/tool-call/tool-call-machine.ts';
+import { toolCallFold } from '../../state-machines/tool-call/tool-call-machine.ts';
 import { type ClaimStep, claimDraft, dueClaims } from '../chassis/effects/claim-steps.ts';
 import { type Members, memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import {
@@ -36,18 +36,19 @@ function evolve(state: SandboxExecutorState, seen: SeenEvent): SandboxExecutorSt
   return claims === state.claims && leases === state.leases ? state : { claims, leases };
 }
 
-/** Whether the claim that the lease was made for is the call's newest and still open. */
-function isInUse(state: SandboxExecutorState, sandbox: string, lease: Lease): boolean {
-  const entry = memberOf(state.claims.calls, lease.call);
-  if (lease.exit !== null || entry === undefined || entry.machine.value !== 'claimed') return false;
-  return sandbox === sandboxId(lease.call, claimsOf(entry.machine));
+/**
+ * Whether the claim that the lease was made for is still open. A newer claim gave it back in its
+ * own turn.
+ */
+function isInUse(state: SandboxExecutorState, lease: Lease): boolean {
+  return lease.exit === null && memberOf(state.claims.calls, lease.call) !== undefined;
 }
 
 /** `steps` are part of the same turn: what they take the claim from is given back at once. */
 function releases(state: SandboxExecutorState, steps: readonly ClaimStep[]): Draft[] {
   const moved = new Set(steps.map((step) => step.call));
   return sortedEntries(state.leases)
-    .filter(([sandbox, lease]) => !isInUse(state, sandbox, lease))
+    .filter(([, lease]) => moved.has(lease.call) || !isInUse(state, lease))
     .map(([sandbox, { call, exit }]) =>
       event('sandbox.released', { sandbox, call, exit: exit ?? 'unknown' }),
     );

@@ -1,6 +1,6 @@
 /**
- * Sandboxes that are lent to calls. A lease belongs to one claim: it ends with the outcome of that claim, when the
- * call is claimed again, and when the call is over without it.
+ * Sandboxes that are lent to calls. A lease belongs to one claim: it ends with the outcome of that
+ * claim, when the call is claimed again, and when the call is over without it.
  */
 
 import type { DataOf, SeenEvent } from '../../schemas/event.ts';

@@ -1,6 +1,7 @@
 /**
- * Checks arguments against a tool's input schema (JSON Schema 2020-12, strict). Pure: validators are kept by the
- * schema's hash, so that what is kept never changes an answer. Formats are notes, as the dialect has it by default.
+ * Checks arguments against a tool's input schema (JSON Schema 2020-12, strict). Pure: validators
+ * are kept by the schema's hash, so that what is kept never changes an answer. Formats are notes,
+ * as the dialect has it by default.
  */
 
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -33,7 +34,8 @@ function compile(schema: JsonObject): Compiled {
   // In one order of members: the order of what is found wrong follows it.
   const source = canonical(schema);
   const copy: Record<string, unknown> = JSON.parse(source);
-  // Names inside a schema stay in the compiler and would meet those of other schemas; it costs 100 ms to start.
+  // Names inside a schema stay in the compiler and would meet those of other schemas; it costs 100
+  // ms to start.
   const ajv = source.includes('"$id"') ? new Ajv2020(options) : shared;
   try {
     const validate = ajv.compile(copy);

@@ -1,6 +1,6 @@
 /**
- * The checks of one tool call, cheapest first; the first that fails is the answer. Every denial says what was wrong
- * and what to do instead, because a model or a person reads it and tries again.
+ * The checks of one tool call, cheapest first; the first that fails is the answer. Every denial
+ * says what was wrong and what to do instead, because a model or a person reads it and tries again.
  */
 
 import type { ToolDefinition, ToolRisk } from '../../schemas/definitions/tool.ts';
@@ -117,7 +117,8 @@ function checkArguments(call: CallUnderCheck, tool: ToolDefinition): Denial | un
     return { code: 'TOOL_SCHEMA_INVALID', check: 'arguments', message, fix };
   }
   const more = problem.more > 0 ? `; and ${problem.more} more` : '';
-  const message = `The arguments of "${tool.name}" are not valid: ${problem.problems.join('; ')}${more}.`;
+  const said = `${problem.problems.join('; ')}${more}`;
+  const message = `The arguments of "${tool.name}" are not valid: ${said}.`;
   return { code: 'ARGUMENTS_INVALID', check: 'arguments', message, fix: wanted(tool) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pure part of the tool guard: one answer for every tool call that an agent asks for, before anything runs. Owns
- * the decision, not the call: what happens after a permit is the runner's.
+ * The pure part of the tool guard: one answer for every tool call that an agent asks for, before
+ * anything runs. Owns the decision, not the call: what happens after a permit is the runner's.
  *
  * G1 Every requested call gets exactly one of permitted and denied, also after its session ended.
  * G2 Tools, agents and their rights are those that the session pinned with its plan.
@@ -88,8 +88,10 @@ function request(state: ToolGuardState, seen: SeenEvent<'tool.requested'>): Tool
 
 function evolve(state: ToolGuardState, seen: SeenEvent): ToolGuardState {
   switch (seen.type) {
-    case 'session.opened':
-      return { ...state, riskMax: seen.data.riskMax ?? riskMaxDefault };
+    case 'session.opened': {
+      const riskMax = seen.data.riskMax ?? riskMaxDefault;
+      return riskMax === state.riskMax ? state : { ...state, riskMax };
+    }
     case 'plan.accepted':
       return pin(state, bodyOf(seen.content.catalog) as unknown as PinnedCatalog);
     case 'tool.requested':

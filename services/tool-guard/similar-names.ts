@@ -1,4 +1,7 @@
-/** Names that somebody may have meant. Deterministic: the same names give the same answer in the same order. */
+/**
+ * Names that somebody may have meant. Deterministic: the same names give the same answer in the
+ * same order.
+ */
 
 /** How many single changes turn one text into the other. */
 function distance(a: string, b: string): number {

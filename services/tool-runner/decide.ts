@@ -1,4 +1,7 @@
-/** The pure part of the tool runner: claims calls of built-in tools and of MCP servers. Runs nothing itself. */
+/**
+ * The pure part of the tool runner: claims calls of built-in tools and of MCP servers. Runs nothing
+ * itself.
+ */
 
 import { toolCallFold } from '../../state-machines/tool-call/tool-call-machine.ts';
 import { claimDraft, dueClaims } from '../chassis/effects/claim-steps.ts';

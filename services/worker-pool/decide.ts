@@ -1,8 +1,9 @@
 /**
- * The pure part of a worker pool: makes an agent for each task of its pool and takes it from call to call to its end.
- * Calls nothing itself.
+ * The pure part of a worker pool: makes an agent for each task of its pool and takes it from call
+ * to call to its end. Calls nothing itself.
  *
- * W1 An agent has at most one turn of its own under way: it moves only when nothing that it asked for is open.
+ * W1 An agent has at most one turn of its own under way: it moves only when nothing that it asked
+ *    for is open.
  * W2 Ids of calls are counted in the state, so that two equal calls are two calls.
  * W3 After the end of its task or session an agent does nothing but end.
  */

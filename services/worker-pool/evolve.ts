@@ -1,6 +1,6 @@
 /**
- * The fold of a worker pool. An answer counts once, and only while its agent waits for it: the agent's machine says
- * so, and what it refuses changes nothing.
+ * The fold of a worker pool. An answer counts once, and only while its agent waits for it: the
+ * agent's machine says so, and what it refuses changes nothing.
  */
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
@@ -62,7 +62,10 @@ function dropped(state: PoolState, agent: string): PoolState {
 
 type Change = (entry: AgentEntry) => Partial<AgentEntry>;
 
-/** Moves the agent's machine, and with it what `change` says. Nothing changes where the machine refuses. */
+/**
+ * Moves the agent's machine, and with it what `change` says. Nothing changes where the machine
+ * refuses.
+ */
 function moved(
   state: PoolState,
   agent: string | undefined,

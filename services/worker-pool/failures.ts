@@ -7,7 +7,10 @@ import type { Failure, FailureClass, ModelFailure } from './state.ts';
 
 export type ToolFailureEvent = SeenEvent<'tool.failed' | 'tool.denied' | 'tool.unknown'>;
 
-/** A tool call that did not give a result. One that nobody saw end is not retryable: it may have happened. */
+/**
+ * A tool call that did not give a result. One that nobody saw end is not retryable: it may have
+ * happened.
+ */
 export function failureOf(seen: ToolFailureEvent): Failure {
   const message = textOf(seen.content.message);
   switch (seen.type) {
@@ -50,7 +53,10 @@ export function modelFailureOf(
   return { code, class: kind, retryable, message, retryAfterMs: retryAfterMs ?? 0, address };
 }
 
-/** An expression of the agent that failed. Anything else thrown is a fault of the program and goes on. */
+/**
+ * An expression of the agent that failed. Anything else thrown is a fault of the program and goes
+ * on.
+ */
 export function expressionFailure(thrown: unknown): Failure {
   if (!(thrown instanceof LongreinError)) throw thrown;
   const message = thrown.fix === undefined ? thrown.message : `${thrown.message}. ${thrown.fix}`;

@@ -1,4 +1,6 @@
-/** How an agent ends, as events. Each end is one turn, and nothing of the agent is left after it. */
+/**
+ * How an agent ends, as events. Each end is one turn, and nothing of the agent is left after it.
+ */
 
 import { type ContentDraft, type Draft, event, text } from '../../schemas/event.ts';
 import type { EndedBecause } from '../chassis/effects/ended-work.ts';

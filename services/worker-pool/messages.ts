@@ -1,6 +1,6 @@
 /**
- * Messages of a conversation with a model as the log holds them: what an agent adds, and the answer that it reads.
- * The gateway has the same shapes in its port; a test holds the two together.
+ * Messages of a conversation with a model as the log holds them: what an agent adds, and the answer
+ * that it reads. The gateway has the same shapes in its port; a test holds the two together.
  */
 
 import type { JsonValue } from '../../schemas/json.ts';

@@ -1,7 +1,8 @@
 /**
- * An agent of kind `model`: asks, makes the calls that the answer wants, tells the results, asks again. A call that
- * failed or was denied is told to the model, which may find another way; one that nobody saw end stops the agent.
- * What was answered is never asked for again: after a failed model call only that call is made anew.
+ * An agent of kind `model`: asks, makes the calls that the answer wants, tells the results, asks
+ * again. A call that failed or was denied is told to the model, which may find another way; one
+ * that nobody saw end stops the agent. What was answered is never asked for again: after a failed
+ * model call only that call is made anew.
  */
 
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';

@@ -5,7 +5,10 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { NewMessage } from './messages.ts';
 import type { Failure } from './state.ts';
 
-/** `step` counts from 1: a procedure's steps by place, a model's answers. `modelCallId` is the provider's own. */
+/**
+ * `step` counts from 1: a procedure's steps by place, a model's answers. `modelCallId` is the
+ * provider's own.
+ */
 export type ToolRequest = Readonly<{
   step: number;
   tool: string;

@@ -1,6 +1,6 @@
 /**
- * An agent of kind `procedure`: declared tool calls, one after another. Goes on from what the state says was asked
- * for last; steps that were passed over leave no event, their results are null.
+ * An agent of kind `procedure`: declared tool calls, one after another. Goes on from what the state
+ * says was asked for last; steps that were passed over leave no event, their results are null.
  */
 
 import type { ProcedureAgent, ProcedureStep } from '../../schemas/definitions/agent.ts';

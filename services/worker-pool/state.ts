@@ -1,4 +1,7 @@
-/** What a worker pool knows of one session: its agents, what they asked for, and what came back. Plain JSON. */
+/**
+ * What a worker pool knows of one session: its agents, what they asked for, and what came back.
+ * Plain JSON.
+ */
 
 import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
 import type { DataOf } from '../../schemas/event.ts';
@@ -33,7 +36,10 @@ export type ModelFailure = Failure & Readonly<{ retryAfterMs: number; address: s
 /** The wait before a model call is made again: where it was set, and whether it is over. */
 export type RetryWait = Readonly<{ timer: string; record: string; index: number; fired: boolean }>;
 
-/** `tries` counts calls for the step at hand. `answer` is the newest, also while the next one is asked for. */
+/**
+ * `tries` counts calls for the step at hand. `answer` is the newest, also while the next one is
+ * asked for.
+ */
 export type ModelProgress = Readonly<{
   call: string;
   tries: number;
@@ -51,8 +57,9 @@ export type Usage = Readonly<
 >;
 
 /**
- * One attempt at one task. There is no `machine` before `agent.created` was read. `name` is the agent's name in the
- * pinned catalog; `calls` counts all calls ever asked for, which makes their ids.
+ * One attempt at one task. There is no `machine` before `agent.created` was read. `name` is the
+ * agent's name in the pinned catalog; `calls` counts all calls ever asked for, which makes their
+ * ids.
  */
 export type AgentEntry = Readonly<{
   machine?: Persisted;
@@ -67,7 +74,10 @@ export type AgentEntry = Readonly<{
   model: ModelProgress;
 }>;
 
-/** `attempts`: the highest attempt of each task that was ever given to this pool. `open`: agents by call. */
+/**
+ * `attempts`: the highest attempt of each task that was ever given to this pool. `open`: agents by
+ * call.
+ */
 export type PoolState = Readonly<{
   ended: EndedWork;
   context: JsonValue;

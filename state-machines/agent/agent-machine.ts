@@ -1,6 +1,7 @@
 /**
- * The life of one agent: one attempt at one task. Owns what the agent waits for, so that an answer counts once
- * and only while it is awaited; a late or repeated one is refused. An agent runs again when nothing is awaited.
+ * The life of one agent: one attempt at one task. Owns what the agent waits for, so that an answer
+ * counts once and only while it is awaited; a late or repeated one is refused. An agent runs again
+ * when nothing is awaited.
  */
 
 import { assign, setup } from 'xstate';
@@ -82,7 +83,10 @@ export const agentMachine = setup({
 
 export const agentFold = createFold<AgentMachineEvent>(agentMachine);
 
-/** The machine's event for an event of the log, which must be about this agent; none if it does not move agents. */
+/**
+ * The machine's event for an event of the log, which must be about this agent; none if it does not
+ * move agents.
+ */
 function agentEventOf(event: SeenEvent): AgentMachineEvent | undefined {
   switch (event.type) {
     case 'agent.provisioned':

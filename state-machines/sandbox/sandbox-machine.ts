@@ -20,6 +20,8 @@ export const sandboxMachine = setup({
 
 export const sandboxFold = createFold<SandboxMachineEvent>(sandboxMachine);
 
-/** The lease after this event, which must name it; the same object when the event does not move it. */
+/**
+ * The lease after this event, which must name it; the same object when the event does not move it.
+ */
 export const foldSandbox = (state: Persisted, event: SeenEvent): Persisted =>
   event.type === 'sandbox.released' ? sandboxFold.next(state, { type: event.type }) : state;

@@ -1,6 +1,6 @@
 /**
- * The life of one tool call. The first outcome counts, whichever claim it came from. A call that nobody saw end is
- * unknown, never failed, and an outcome that arrives after all settles it late.
+ * The life of one tool call. The first outcome counts, whichever claim it came from. A call that
+ * nobody saw end is unknown, never failed, and an outcome that arrives after all settles it late.
  */
 
 import { assign, setup } from 'xstate';
@@ -54,7 +54,8 @@ export const toolCallMachine = setup({
         'call.cancelled': { guard: 'isWanted', actions: 'markCancelled' },
       },
     },
-    // A claim that was on its way when the cancel came stands in the log and has to end like any other.
+    // A claim that was on its way when the cancel came stands in the log and has to end like any
+    // other.
     cancelled: { on: { 'tool.claimed': claim } },
     unknown: { on: { 'tool.completed': 'settled-late', 'tool.failed': 'settled-late' } },
     denied: { type: 'final' },
@@ -66,7 +67,9 @@ export const toolCallMachine = setup({
 
 export const toolCallFold = createFold<ToolCallMachineEvent>(toolCallMachine);
 
-/** The call after this event, which must name it; the same object when the event does not move it. */
+/**
+ * The call after this event, which must name it; the same object when the event does not move it.
+ */
 export function foldToolCall(state: Persisted, event: SeenEvent): Persisted {
   switch (event.type) {
     case 'tool.claimed':

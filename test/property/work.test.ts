@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SeenEvent } from '../../schemas/event.ts';
+import { canonical } from '../../services/chassis/protocol/hash.ts';
 import { eventsOf, modelAgent, openWork, procedure, schedule } from '../support/work-fixtures.ts';
-import { countOf, WorkWorld } from '../support/work-world.ts';
+import { countOf, logics, WorkWorld } from '../support/work-world.ts';
 
 const used = ['read', 'write', 'put', 'run', 'sum'];
 const agents = [
@@ -102,7 +103,21 @@ function idsDiffer(_world: WorkWorld, events: readonly SeenEvent[]): void {
   expect(new Set(ids).size).toBe(ids.length);
 }
 
+/** An event that changes nothing leaves the very state (S1), and every prefix of the log folds. */
+function unchangedStatesStay(_world: WorkWorld, events: readonly SeenEvent[]): void {
+  for (const logic of logics) {
+    let state: unknown = logic.initial();
+    for (const one of events) {
+      const next: unknown = logic.evolve(state as never, one);
+      if (next === state) continue;
+      expect(canonical(next), `${logic.name} on ${one.type}`).not.toBe(canonical(state));
+      state = next;
+    }
+  }
+}
+
 const rules = [
+  unchangedStatesStay,
   callsEnd,
   repeatsAreSafe,
   nothingStaysOpen,

@@ -38,7 +38,9 @@ export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'longrein-clickhouse-'));
 }
 
-/** Starts the engine and waits until it listens. Rejects with its error output if it ends before. */
+/**
+ * Starts the engine and waits until it listens. Rejects with its error output if it ends before.
+ */
 export async function startEmbeddedClickHouse(options: Options = {}): Promise<EmbeddedClickHouse> {
   const directory = options.directory ?? temporaryDirectory();
   const { child, errors } = launch(directory, options);

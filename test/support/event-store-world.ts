@@ -240,6 +240,12 @@ export class EventStoreWorld {
       .map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`);
   }
 
+  /** Lets what was appended arrive, then runs until all is stored, at most a minute. */
+  async storeAll(): Promise<void> {
+    await this.clock.run(300);
+    await this.clock.run(60_000, () => this.allStored);
+  }
+
   get allStored(): boolean {
     return this.storedRecords.length === this.records.length;
   }
@@ -250,7 +256,7 @@ export class EventStoreWorld {
       this.cluster.records({ topic: sinksTopic, partition }),
     ).flat();
     return all.flatMap(({ headers, value }) => {
-      if (headers['lr_types'] !== 'range.fixed' || value === null) return [];
+      if (headers.lr_types !== 'range.fixed' || value === null) return [];
       const { events } = createFixedCodec().decode(value).body as {
         events: { data: { call: string; from: number; to: number; attempt: number } }[];
       };

@@ -174,7 +174,9 @@ export function newest<T extends SeenEvent['type']>(
 type Claimed = SeenEvent<'tool.claimed'> | SeenEvent<'model.claimed'>;
 type ClaimData = Readonly<{ call: string; claim: string; attempt: number }>;
 
-/** What an outcome says of its claim; for a call that nobody claimed in this test, a made-up one. */
+/**
+ * What an outcome says of its claim; for a call that nobody claimed in this test, a made-up one.
+ */
 export const claimData = (claimed: Claimed | string): ClaimData =>
   typeof claimed === 'string'
     ? { call: claimed, claim: 'rec_none#0', attempt: 1 }

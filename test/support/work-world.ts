@@ -16,15 +16,16 @@ import { BenchSession } from './bench-session.ts';
 import { answered, completed, failedCall, failedModel, pool, type Said } from './work-fixtures.ts';
 
 /**
- * The services that carry work out, each on a host of its own, with the part of the chassis that they see: turns that
- * land after others were written, claims, effects that end, fail or get lost, late outcomes, timers. Driven by
- * numbers, so that a property test finds the order that breaks something.
+ * The services that carry work out, each on a host of its own, with the part of the chassis that
+ * they see: turns that land after others were written, claims, effects that end, fail or get lost,
+ * late outcomes, timers. Driven by numbers, so that a property test finds the order that breaks
+ * something.
  */
 
 type Claim = SeenEvent<'tool.claimed'> | SeenEvent<'model.claimed'>;
 type Call = OpenCall & Readonly<{ claims: readonly string[] }>;
 
-const logics: readonly ServiceLogic<never, never>[] = [
+export const logics: readonly ServiceLogic<never, never>[] = [
   createWorkerPoolLogic(pool),
   toolGuardLogic,
   runner.toolRunnerLogic,

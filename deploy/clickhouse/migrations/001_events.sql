@@ -1,7 +1,7 @@
--- One row per event; a record without events (checkpoint, epoch) is one row too. Rows are never changed.
--- ReplacingMergeTree only sweeps up what a rebuilt range may have left twice: queries need no FINAL, because ranges
--- are inserted exactly once (deduplication token, window below). Money is whole nano-USD. JSON is kept as text, byte
--- for byte as it was hashed.
+-- One row per event; a record without events (checkpoint, epoch) is one row too. Rows are never
+-- changed. ReplacingMergeTree only sweeps up what a rebuilt range may have left twice: queries need
+-- no FINAL, because ranges are inserted exactly once (deduplication token, window below). Money is
+-- whole nano-USD. JSON is kept as text, byte for byte as it was hashed.
 CREATE TABLE IF NOT EXISTS longrein.events
 (
   tenant_id LowCardinality(String),

@@ -1,4 +1,5 @@
--- What has arrived, per partition: for reconciling with the log. One row of a record has event_index 0.
+-- What has arrived, per partition: for reconciling with the log. One row of a record has
+-- event_index 0.
 CREATE TABLE IF NOT EXISTS longrein.sink_progress
 (
   k_topic LowCardinality(String),

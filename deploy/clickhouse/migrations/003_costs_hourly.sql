@@ -1,6 +1,6 @@
--- Spending and calls per hour. Failed calls are in it because a failed model call may have cost money; the column
--- `type` tells them apart. Read it with sum(...), quantilesTDigestMerge(0.5, 0.95, 0.99)(duration_us) and
--- uniqMerge(sessions): rows of one key may still be apart.
+-- Spending and calls per hour. Failed calls are in it because a failed model call may have cost
+-- money; the column `type` tells them apart. Read it with sum(...), quantilesTDigestMerge(0.5,
+-- 0.95, 0.99)(duration_us) and uniqMerge(sessions): rows of one key may still be apart.
 CREATE TABLE IF NOT EXISTS longrein.costs_hourly
 (
   tenant_id LowCardinality(String),

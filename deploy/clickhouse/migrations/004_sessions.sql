@@ -28,7 +28,8 @@ ENGINE = AggregatingMergeTree
 ORDER BY (tenant_id, session_id)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 10000;
 
--- Only the session's own log counts: copies of its events on other topics are left out by their kind.
+-- Only the session's own log counts: copies of its events on other topics are left out by their
+-- kind.
 CREATE MATERIALIZED VIEW IF NOT EXISTS longrein.sessions_thin_mv TO longrein.sessions_thin AS
 SELECT
   e.tenant_id AS tenant_id,
@@ -60,7 +61,8 @@ FROM longrein.events AS e
 WHERE e.effective = 1 AND e.kind IN ('turn', 'input') AND e.session_id != ''
 GROUP BY e.tenant_id, e.session_id;
 
--- Sessions that opened. A session log of another kind (goals, keys, budgets) never has session.opened.
+-- Sessions that opened. A session log of another kind (goals, keys, budgets) never has
+-- session.opened.
 CREATE OR REPLACE VIEW longrein.sessions AS
 SELECT
   s.tenant_id AS tenant_id,

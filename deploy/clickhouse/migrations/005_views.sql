@@ -1,5 +1,5 @@
--- One row per model call. Agent and task stand in the request, tokens and money in the answers (a call that was
--- tried again has several; its tokens and its money are their sums).
+-- One row per model call. Agent and task stand in the request, tokens and money in the answers (a
+-- call that was tried again has several; its tokens and its money are their sums).
 CREATE OR REPLACE VIEW longrein.model_calls AS
 SELECT
   e.tenant_id AS tenant_id,

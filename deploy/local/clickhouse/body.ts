@@ -10,7 +10,9 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 };
 
-/** Counts the bytes of all bodies in memory, so that many large requests cannot fill it together. */
+/**
+ * Counts the bytes of all bodies in memory, so that many large requests cannot fill it together.
+ */
 export class BodyReader {
   readonly #limits: Readonly<{ bodyBytesMax: number; heldBytesMax: number }>;
   #held = 0;
@@ -20,8 +22,8 @@ export class BodyReader {
   }
 
   /**
-   * The body, decompressed. Throws code 307 above the limit, 202 when too much is held already, 354 for bytes that
-   * do not decompress. The caller gives the memory back with `release(body.length)`.
+   * The body, decompressed. Throws code 307 above the limit, 202 when too much is held already, 354
+   * for bytes that do not decompress. The caller gives the memory back with `release(body.length)`.
    */
   async read(request: IncomingMessage): Promise<Buffer> {
     if (Number(request.headers['content-length'] ?? 0) > this.#limits.bodyBytesMax)
@@ -51,7 +53,10 @@ export class BodyReader {
     this.#held -= bytes;
   }
 
-  /** Above the limit it reads on without keeping, so that the sender gets an answer and not a broken pipe. */
+  /**
+   * Above the limit it reads on without keeping, so that the sender gets an answer and not a broken
+   * pipe.
+   */
   async #collect(source: AsyncIterable<Buffer>, chunks: Buffer[]): Promise<void> {
     let bytes = 0;
     let refused = false;

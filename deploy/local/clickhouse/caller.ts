@@ -4,14 +4,18 @@ import { exception } from './exception.ts';
 
 export const analystUser = 'analyst';
 
-/** `owner` may do anything; `restricted` reads tables and nothing else: no changes, no files, no network. */
+/**
+ * `owner` may do anything; `restricted` reads tables and nothing else: no changes, no files, no
+ * network.
+ */
 export type Caller = 'owner' | 'restricted';
 
 type Tokens = Readonly<{ token: string | undefined; analystToken: string | undefined }>;
 
 /**
- * Who asks. GET and the user `analyst` are restricted. Throws code 516 when a token is wanted and not shown, and
- * 497 for requests that a web page sent: a page of any site can reach this port, and must not reach the data.
+ * Who asks. GET and the user `analyst` are restricted. Throws code 516 when a token is wanted and
+ * not shown, and 497 for requests that a web page sent: a page of any site can reach this port, and
+ * must not reach the data.
  */
 export function identify(request: IncomingMessage, query: URLSearchParams, tokens: Tokens): Caller {
   refuseWebPages(request);

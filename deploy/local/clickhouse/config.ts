@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { LongreinError } from '../../../services/chassis/errors.ts';
 
 /**
- * What the embedded engine is started with. Everything comes from the environment; nothing else in this folder
- * reads it.
+ * What the embedded engine is started with. Everything comes from the environment; nothing else in
+ * this folder reads it.
  */
 export type EngineConfig = Readonly<{
   /** Holds everything the engine keeps; one process at a time. */

@@ -1,6 +1,6 @@
 /**
- * The engine's own configuration file. Left alone, it would take nine tenths of the machine's memory and gigabytes
- * of caches; here it shares a laptop with everything else.
+ * The engine's own configuration file. Left alone, it would take nine tenths of the machine's
+ * memory and gigabytes of caches; here it shares a laptop with everything else.
  */
 export function engineFile(options: { memoryBytesMax: number }): string {
   const entries: readonly (readonly [string, number])[] = [
@@ -21,8 +21,8 @@ export function engineFile(options: { memoryBytesMax: number }): string {
 }
 
 /**
- * Settings that every statement starts with; a request may change them for itself. `async_insert` is off so that
- * one insert is one block, written when the answer comes.
+ * Settings that every statement starts with; a request may change them for itself. `async_insert`
+ * is off so that one insert is one block, written when the answer comes.
  */
 export function statementSettings(options: {
   memoryBytesMax: number;

@@ -5,8 +5,8 @@ import { LongreinError, toError } from '../../../services/chassis/errors.ts';
 import { engineFile } from './engine-file.ts';
 
 /**
- * The one engine of this process. Each statement gets a session of its own, because SET, USE and temporary tables
- * stay in a session; the root session keeps the engine open between them.
+ * The one engine of this process. Each statement gets a session of its own, because SET, USE and
+ * temporary tables stay in a session; the root session keeps the engine open between them.
  */
 export class Engine {
   readonly version: string;
@@ -23,7 +23,9 @@ export class Engine {
     this.tableFunctions = new Set(names.trim().toLowerCase().split('\n'));
   }
 
-  /** Opens or creates the data. Throws `CLICKHOUSE_DIRECTORY_IN_USE` or `CLICKHOUSE_OPEN_FAILED`. */
+  /**
+   * Opens or creates the data. Throws `CLICKHOUSE_DIRECTORY_IN_USE` or `CLICKHOUSE_OPEN_FAILED`.
+   */
   static open(options: { directory: string; memoryBytesMax: number }): Engine {
     const { directory } = options;
     mkdirSync(join(directory, 'data'), { recursive: true, mode: 0o700 });

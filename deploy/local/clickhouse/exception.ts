@@ -1,6 +1,7 @@
 /**
- * Errors as the ClickHouse HTTP interface shows them: a number, a name and the text `Code: N. DB::Exception: …`,
- * from which every client parses what went wrong. Errors of the engine keep their own text.
+ * Errors as the ClickHouse HTTP interface shows them: a number, a name and the text `Code: N.
+ * DB::Exception: …`, from which every client parses what went wrong. Errors of the engine keep
+ * their own text.
  */
 export class EngineException extends Error {
   readonly code: number;

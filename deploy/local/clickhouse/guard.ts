@@ -2,10 +2,10 @@ import { exception } from './exception.ts';
 import { isWord, type Token, tokens } from './tokens.ts';
 
 /**
- * What restricted callers may not reach. The engine runs as one user and its read-only mode still lets a query
- * read files and open connections, so what it is asked is checked here before: every table function that is not
- * known to stay inside, the functions and settings that read files, and the database `default`, in which this
- * engine takes any path as a table name.
+ * What restricted callers may not reach. The engine runs as one user and its read-only mode still
+ * lets a query read files and open connections, so what it is asked is checked here before: every
+ * table function that is not known to stay inside, the functions and settings that read files, and
+ * the database `default`, in which this engine takes any path as a table name.
  */
 const insideFunctions = new Set([
   'format',

@@ -6,8 +6,9 @@ import { ClickHouseServer } from './server.ts';
 
 /**
  * The embedded ClickHouse as a process. Prints one line of JSON when it listens:
- * `{"event":"listening","port":N,"pid":N}`; `pid` is the process that holds the data. SIGTERM ends it gracefully.
- * Whoever starts it with UV_THREADPOOL_SIZE set high enough saves the second process.
+ * `{"event":"listening","port":N,"pid":N}`; `pid` is the process that holds the data. SIGTERM ends
+ * it gracefully. Whoever starts it with UV_THREADPOOL_SIZE set high enough saves the second
+ * process.
  */
 if (threadsSuffice(process.env)) await serve();
 else startAgain();
@@ -41,7 +42,9 @@ function stopWhenTold(server: ClickHouseServer): void {
   process.on('disconnect', stop);
 }
 
-/** The size of libuv's thread pool is read before any of our code runs: so it takes a new process. */
+/**
+ * The size of libuv's thread pool is read before any of our code runs: so it takes a new process.
+ */
 function startAgain(): void {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url)], {
     env: { ...process.env, UV_THREADPOOL_SIZE: String(threadsWanted) },

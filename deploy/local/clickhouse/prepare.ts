@@ -13,7 +13,10 @@ export function check(engine: Engine, request: StatementRequest): void {
   refuseOutside(request.sql, engine.tableFunctions);
 }
 
-/** Gives the session its database, settings and parameters. Throws what the engine says (81, 115, …). */
+/**
+ * Gives the session its database, settings and parameters. Throws what the engine says (81, 115,
+ * …).
+ */
 export async function prepare(
   session: Session,
   request: StatementRequest,

@@ -23,7 +23,10 @@ export type StatementRequest = Readonly<{
   wholeAnswer: boolean;
 }>;
 
-/** Part of the protocol: these are not settings of the engine, or have no meaning without a network between. */
+/**
+ * Part of the protocol: these are not settings of the engine, or have no meaning without a network
+ * between.
+ */
 const protocolNames = new Set([
   'buffer_size',
   'cancel_http_readonly_queries_on_client_close',
@@ -51,7 +54,10 @@ const protocolNames = new Set([
   'wait_end_of_query',
 ]);
 
-/** Reads the request whole. Throws what the body reader throws, and 115 for a name that cannot be a setting. */
+/**
+ * Reads the request whole. Throws what the body reader throws, and 115 for a name that cannot be a
+ * setting.
+ */
 export async function readRequest(
   request: IncomingMessage,
   query: URLSearchParams,

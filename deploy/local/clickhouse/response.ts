@@ -7,7 +7,9 @@ import { type EngineException, toException } from './exception.ts';
 import type { StatementRequest } from './request.ts';
 import type { Counts, Outcome } from './run.ts';
 
-/** Headers of every answer. Returns the tag that marks an error in the middle of this answer's rows. */
+/**
+ * Headers of every answer. Returns the tag that marks an error in the middle of this answer's rows.
+ */
 export function open(response: ServerResponse): string {
   const tag = randomBytes(8).toString('hex');
   response.setHeader('X-ClickHouse-Server-Display-Name', 'longrein-embedded');
@@ -17,8 +19,9 @@ export function open(response: ServerResponse): string {
 }
 
 /**
- * Sends the answer. Rows go out as they come; the reader sets the pace. Throws what the engine said before the
- * first row, and when the reader goes away; nothing of the stream runs any more when it returns or throws.
+ * Sends the answer. Rows go out as they come; the reader sets the pace. Throws what the engine said
+ * before the first row, and when the reader goes away; nothing of the stream runs any more when it
+ * returns or throws.
  */
 export async function send(
   response: ServerResponse,
@@ -72,7 +75,10 @@ export function sendException(response: ServerResponse, error: EngineException):
   return pour([Buffer.from(`${error.text}\n`)], response, false);
 }
 
-/** An error after rows were sent: a block at the very end that no row looks like, with its length behind it. */
+/**
+ * An error after rows were sent: a block at the very end that no row looks like, with its length
+ * behind it.
+ */
 function trailer(error: EngineException, tag: string): Buffer {
   const text = Buffer.from(`${error.text}\n`);
   const before = Buffer.from(`\r\n__exception__\r\n${tag}\r\n`);

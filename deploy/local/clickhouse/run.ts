@@ -22,8 +22,8 @@ const defaultFormat = 'TabSeparated';
 const nothing: Counts = { readRows: 0, readBytes: 0, writtenRows: 0, writtenBytes: 0 };
 
 /**
- * Formats whose blocks can be sent one after another. Those with names or brackets around the rows cannot: the
- * engine's stream repeats them with every block.
+ * Formats whose blocks can be sent one after another. Those with names or brackets around the rows
+ * cannot: the engine's stream repeats them with every block.
  */
 const streamable = new Set([
   'CSV',

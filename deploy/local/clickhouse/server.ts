@@ -14,8 +14,8 @@ import { run } from './run.ts';
 import { Slots } from './slots.ts';
 
 /**
- * The ClickHouse HTTP interface over the engine in this process, on 127.0.0.1 only. Stateless: `session_id` is
- * taken and ignored, each request has a session of its own.
+ * The ClickHouse HTTP interface over the engine in this process, on 127.0.0.1 only. Stateless:
+ * `session_id` is taken and ignored, each request has a session of its own.
  */
 export class ClickHouseServer {
   readonly #config: EngineConfig;
@@ -39,7 +39,10 @@ export class ClickHouseServer {
     });
   }
 
-  /** Opens the data and listens. Throws `CLICKHOUSE_DIRECTORY_IN_USE`, `CLICKHOUSE_OPEN_FAILED`, `CLICKHOUSE_PORT_TAKEN`. */
+  /**
+   * Opens the data and listens. Throws `CLICKHOUSE_DIRECTORY_IN_USE`, `CLICKHOUSE_OPEN_FAILED`,
+   * `CLICKHOUSE_PORT_TAKEN`.
+   */
   static async start(config: EngineConfig): Promise<ClickHouseServer> {
     const server = new ClickHouseServer(config);
     try {
@@ -55,7 +58,10 @@ export class ClickHouseServer {
     return (this.#http.address() as AddressInfo).port;
   }
 
-  /** Takes no more requests, lets the running ones end (up to `stopMs`), closes the engine. May be called again. */
+  /**
+   * Takes no more requests, lets the running ones end (up to `stopMs`), closes the engine. May be
+   * called again.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

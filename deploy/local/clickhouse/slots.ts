@@ -3,8 +3,8 @@ import { exception } from './exception.ts';
 type Waiter = { go(): void; fail(error: Error): void; timer: NodeJS.Timeout };
 
 /**
- * How many statements run at once. The rest waits in order, up to a number and up to a time; beyond it the caller
- * is told at once, with the code that clients know as "try again later".
+ * How many statements run at once. The rest waits in order, up to a number and up to a time; beyond
+ * it the caller is told at once, with the code that clients know as "try again later".
  */
 export class Slots {
   readonly #limits: Readonly<{ sessionsMax: number; waitingMax: number; waitMs: number }>;

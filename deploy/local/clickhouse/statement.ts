@@ -1,15 +1,18 @@
 import { exception } from './exception.ts';
 import { isWord, type Token, tokens } from './tokens.ts';
 
-/** What a statement is, as far as it decides how it is run. `format` is the one that it names itself. */
+/**
+ * What a statement is, as far as it decides how it is run. `format` is the one that it names
+ * itself.
+ */
 export type Statement = Readonly<{
   kind: 'insert' | 'select' | 'other';
   format: string | undefined;
 }>;
 
 /**
- * Looks at a statement. Throws code 62 for several statements in one request and 344 for INTO OUTFILE and FROM
- * INFILE: a server leaves those to its clients, this engine would carry them out.
+ * Looks at a statement. Throws code 62 for several statements in one request and 344 for INTO
+ * OUTFILE and FROM INFILE: a server leaves those to its clients, this engine would carry them out.
  */
 export function readStatement(sql: string): Statement {
   let kind: Statement['kind'] | undefined;

@@ -21,7 +21,10 @@ const pattern = new RegExp(
   'y',
 );
 
-/** Cuts a statement into tokens, one at a time, so that a reader may stop before the data of an insert. */
+/**
+ * Cuts a statement into tokens, one at a time, so that a reader may stop before the data of an
+ * insert.
+ */
 export function* tokens(sql: string): Generator<Token, void> {
   const cutter = new RegExp(pattern);
   for (let match = cutter.exec(sql); match !== null; match = cutter.exec(sql)) {

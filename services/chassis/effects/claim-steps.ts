@@ -1,4 +1,7 @@
-/** What a runner of tools has to write now: claims, claims anew, and what nobody will ever know. K1-K3 of tool-claims. */
+/**
+ * What a runner of tools has to write now: claims, claims anew, and what nobody will ever know.
+ * K1-K3 of tool-claims.
+ */
 
 import { type DataOf, type Draft, event, text } from '../../../schemas/event.ts';
 import { claimsOf, isCancelled } from '../../../state-machines/tool-call/tool-call-machine.ts';
@@ -28,7 +31,10 @@ function lostStep(call: string, entry: ToolCallEntry, at: LostAt): ClaimStep {
 
 type LostAt = Readonly<{ because: LostReason; nowMs: number }>;
 
-/** What is due now, in an order that only depends on the calls. Nothing twice: the state knows what was claimed. */
+/**
+ * What is due now, in an order that only depends on the calls. Nothing twice: the state knows what
+ * was claimed.
+ */
 export function dueClaims(state: ToolClaims, input: DecideInput): readonly ClaimStep[] {
   const { nowMs } = input;
   return sortedEntries(state.calls).flatMap(([call, entry]): ClaimStep[] => {

@@ -1,6 +1,6 @@
 /**
- * What of a session is over, for services that must not begin or go on with it. Owns no policy: the supervisor and
- * the aggregator say what ends, this only remembers it.
+ * What of a session is over, for services that must not begin or go on with it. Owns no policy: the
+ * supervisor and the aggregator say what ends, this only remembers it.
  */
 
 import type { EventType, SeenEvent } from '../../../schemas/event.ts';

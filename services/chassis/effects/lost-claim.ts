@@ -4,8 +4,8 @@ import type { DecideInput, LostReason } from '../protocol/service-logic.ts';
 export const claimsMax = 3;
 
 /**
- * Why the claim that a state knows as the newest has no runner, or undefined. A loss that is about an older claim was
- * answered already.
+ * Why the claim that a state knows as the newest has no runner, or undefined. A loss that is about
+ * an older claim was answered already.
  */
 export function lostReason(
   input: Pick<DecideInput, 'lost' | 'openCalls'>,

@@ -1,6 +1,6 @@
 /**
- * Records whose keys come from outside (names of tools, ids): only own members count, so that a tool called
- * `constructor` is as unknown as any other.
+ * Records whose keys come from outside (names of tools, ids): only own members count, so that a
+ * tool called `constructor` is as unknown as any other.
  */
 
 export type Members<T> = Readonly<Record<string, T>>;
@@ -20,6 +20,8 @@ export function withoutMember<T>(members: Members<T>, key: string): Members<T> {
   return rest;
 }
 
-/** In an order that does not depend on how the record was built: a restored state decides the same. */
+/**
+ * In an order that does not depend on how the record was built: a restored state decides the same.
+ */
 export const sortedEntries = <T>(members: Members<T>): [string, T][] =>
   Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,10 +1,12 @@
 /**
- * Who claims a permitted tool call, when again, and when nobody will: the pure part that all runners of tools
- * share. A call is here from its request to its first outcome; what it asked for is forgotten with it.
+ * Who claims a permitted tool call, when again, and when nobody will: the pure part that all
+ * runners of tools share. A call is here from its request to its first outcome; what it asked for
+ * is forgotten with it.
  *
  * K1 A call is claimed once, and again only when its claim is lost and a repeat does no harm.
  * K2 Nothing is claimed for work that ended; a claim that stands already still has to end.
- * K3 A claim that is lost and not made again becomes unknown: what nobody saw is never called failed.
+ * K3 A claim that is lost and not made again becomes unknown: what nobody saw is never called
+ *    failed.
  */
 
 import type { PinnedCatalog } from '../../../schemas/definitions/catalog.ts';
@@ -28,7 +30,9 @@ export type EffectClass = DataOf<'tool.permitted'>['effect'];
 /** Whose claims these are: the service's name and the kinds of runner that it has. */
 export type ClaimOwner = Readonly<{ service: string; kinds: readonly RunnerKind[] }>;
 
-/** `arguments` are dropped when the call is cancelled; `claim` is the address of the newest claim. */
+/**
+ * `arguments` are dropped when the call is cancelled; `claim` is the address of the newest claim.
+ */
 export type ToolCallEntry = Readonly<{
   machine: Persisted;
   tool: string;
@@ -171,7 +175,9 @@ export function callOf(state: ToolClaims, call: string): CallToRun | undefined {
   return { definition, arguments: entry.arguments, effect, attempt: claimsOf(machine) };
 }
 
-/** Whether the effect of a claimed call may start or go on: not settled, and its work has not ended. */
+/**
+ * Whether the effect of a claimed call may start or go on: not settled, and its work has not ended.
+ */
 export function mayRun(state: ToolClaims, call: string): boolean {
   const entry = memberOf(state.calls, call);
   return entry !== undefined && entry.machine.value === 'claimed' && !isCancelled(entry.machine);

@@ -5,6 +5,7 @@ import { toError } from '../errors.ts';
 import { outcomeId } from '../protocol/ids.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { saltOf, sealEvent } from '../protocol/seal.ts';
+import type { ServiceEntry } from '../protocol/service-fold.ts';
 import { addressOf, type LostReason, type SessionMeta } from '../protocol/service-logic.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
 import type { HostIdentity } from './ownership.ts';
@@ -45,7 +46,18 @@ export class EffectTable {
   }
 
   /** Own claims of a turn that was read back: start what the state still allows. */
-  start(
+  startAll(
+    service: HostedService,
+    claims: readonly SeenEvent[],
+    at: { entry: ServiceEntry; traceparent: string; owned: boolean },
+  ): void {
+    const { state, core } = at.entry;
+    const { traceparent, owned } = at;
+    for (const claim of claims)
+      this.start(service, { claim, state, session: core.meta, traceparent, owned });
+  }
+
+  private start(
     service: HostedService,
     at: {
       claim: SeenEvent;

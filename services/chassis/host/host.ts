@@ -1,14 +1,15 @@
 import { LongreinError, toError } from '../errors.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../log/port.ts';
-import type { InputBody, PlacedRecord } from '../protocol/record.ts';
+import type { InputBody } from '../protocol/record.ts';
+import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import { Partition } from './partition.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
 import { Watermarks } from './watermarks.ts';
-import { PartitionWriter } from './writer.ts';
+import { WriterPool } from './writer-pool.ts';
 
 export type HostOptions = Readonly<{
   name: string;
@@ -31,10 +32,11 @@ export class Host {
   private readonly options: HostOptions;
   private readonly partitions = new Map<string, Partition>();
   private readonly opening = new Map<string, Promise<void>>();
-  private readonly writers = new Map<string, PartitionWriter>();
+  private readonly writers: WriterPool;
   private readonly counts = new Map<string, number>();
   private readonly presence: Presence;
   private readonly watermarks: Watermarks;
+  private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
   private wanted = new Set<string>();
   private reader: Reader | undefined;
@@ -46,16 +48,20 @@ export class Host {
     this.options = options;
     const { ports, name, release } = options;
     this.identity = { incarnation: ports.random.id(), host: name, release };
+    this.writers = new WriterPool(ports, (at, records) =>
+      this.partitions.get(nameOf(at))?.takeOwn(records),
+    );
     this.watermarks = new Watermarks(ports);
+    this.marks = new MarkWriter(this.watermarks);
     this.presence = new Presence(ports, {
       incarnation: this.identity.incarnation,
       describe: () => this.heartbeat(),
-      onChange: () => this.look(),
+      onChange: () => this.partitions.forEach((partition) => partition.look()),
     });
     this.outlet = new Outlet({
       ports,
       partitions: (topic) => this.partitionCount(topic),
-      writer: (partition) => this.writerOf(partition),
+      writer: (partition) => this.writers.of(partition),
     });
   }
 
@@ -107,7 +113,7 @@ export class Host {
     onAppended: () => void,
   ): void {
     const partition = partitionOf(input.body.session, this.partitionCount(topic));
-    this.writerOf({ topic, partition }).push({ records: [input], onAppended });
+    this.writers.of({ topic, partition }).push({ records: [input], onAppended });
   }
 
   /** A position that is kept among the watermarks for a reader of another topic. */
@@ -120,20 +126,16 @@ export class Host {
     await this.watermarks.write([{ service: name, ...at, offset, acceptance: {} }], []);
   }
 
-  /** For health checks and tests. */
-  status(): {
-    partitions: { name: string; owned: string[]; sessions: number; position: number }[];
-  } {
-    const partitions = [...this.partitions.values()].map((partition) => ({
-      name: nameOf(partition.name),
-      owned: [...partition.ownership.epochs.keys()],
-      sessions: partition.sessions.size,
-      position: partition.position,
+  /** Which services this host owns in each partition; for health and for companions of services. */
+  status(): { partitions: { name: string; owned: string[] }[] } {
+    const partitions = [...this.partitions].map(([name, { ownership }]) => ({
+      name,
+      owned: [...ownership.epochs.keys()],
     }));
     return { partitions };
   }
 
-  /** Partitions whose services this host all owns. */
+  /** Whether this host owns all its services in all partitions that the group gave it. */
   get ready(): boolean {
     if (this.opening.size > 0) return false;
     const own = [...this.partitions.values()].filter((one) => this.wanted.has(nameOf(one.name)));
@@ -154,44 +156,22 @@ export class Host {
     this.cancelTick?.();
     const deadlineMs = this.options.ports.clock.nowMs() + withinMs;
     for (const partition of this.partitions.values()) partition.effects.abortAll();
-    await this.quiet(deadlineMs - withinMs / 2);
+    await untilIdle(this.partitions, this.options.ports.clock, deadlineMs - withinMs / 2);
     for (const partition of this.partitions.values()) partition.checkpoint(true);
-    await this.quiet(deadlineMs);
-    await this.writeMarks();
+    await untilIdle(this.partitions, this.options.ports.clock, deadlineMs);
+    await this.marks.write([...this.partitions.values()], this.membership);
     await this.membership?.leave();
     await this.presence.stop();
     await this.watermarks.stop();
     await this.reader?.close();
-    for (const writer of this.writers.values()) writer.close();
+    this.writers.close();
     await Promise.all(this.options.services.map((service) => service.stop?.()));
-  }
-
-  private async quiet(deadlineMs: number): Promise<void> {
-    const { clock } = this.options.ports;
-    while (clock.nowMs() < deadlineMs) {
-      if ([...this.partitions.values()].every((partition) => partition.idle)) return;
-      await new Promise<void>((resolve) => {
-        clock.after(20, resolve);
-      });
-    }
   }
 
   private partitionCount(topic: string): number {
     const count = this.counts.get(topic);
     if (count !== undefined && count > 0) return count;
     throw new LongreinError('TOPIC_UNKNOWN', `topic ${topic} is not known to this host`);
-  }
-
-  private writerOf(at: PartitionName): PartitionWriter {
-    const name = nameOf(at);
-    const known = this.writers.get(name);
-    if (known !== undefined) return known;
-    const onAppended = (records: readonly PlacedRecord[]): void => {
-      this.partitions.get(name)?.takeOwn(records);
-    };
-    const writer = new PartitionWriter(at, this.options.ports, { onAppended });
-    this.writers.set(name, writer);
-    return writer;
   }
 
   private deliver(at: PartitionName, records: readonly LogRecord[]): void {
@@ -216,20 +196,17 @@ export class Host {
   private async open(at: PartitionName): Promise<void> {
     const { log } = this.options.ports;
     const known = this.partitions.get(nameOf(at));
-    if (known?.isAssigned === true) return;
+    if (known?.assigned === true) return;
     await this.watermarks.current();
     const bounds = (await log.bounds(at.topic)).get(at.partition);
     if (bounds === undefined)
       throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
     if (!this.wanted.has(nameOf(at)) || this.reader === undefined) return;
-    if (known !== undefined) {
-      known.standUp(bounds.high);
-      return;
-    }
+    if (known !== undefined) return known.standUp(bounds.high);
     const partition = new Partition(at, this.partitionParts(at), bounds);
     this.partitions.set(nameOf(at), partition);
     this.reader.assign(at, partition.position);
-    partition.begin();
+    partition.claimWhenReady();
   }
 
   private partitionParts(at: PartitionName): ConstructorParameters<typeof Partition>[1] {
@@ -245,7 +222,7 @@ export class Host {
       presence: this.presence,
       watermarks: this.watermarks,
       outlet: this.outlet,
-      writer: this.writerOf(at),
+      writer: this.writers.of(at),
       reading,
       onHalt: (partition, error) => this.partitionFailed(partition, error),
     };
@@ -255,10 +232,6 @@ export class Host {
     const known = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
     this.options.ports.logger.error({ ...at, ...known, error: error.message }, 'partition stopped');
     this.reader?.unassign(at);
-  }
-
-  private look(): void {
-    for (const partition of this.partitions.values()) partition.look();
   }
 
   private heartbeat(): Heartbeat {
@@ -286,7 +259,7 @@ export class Host {
     );
     for (const partition of this.partitions.values()) partition.checkpoint(false);
     this.dropIdle();
-    this.writeMarks().catch((thrown: unknown) => {
+    this.marks.write([...this.partitions.values()], this.membership).catch((thrown: unknown) => {
       this.options.ports.logger.warn(
         { error: toError(thrown).message },
         'watermarks not written; later',
@@ -303,26 +276,22 @@ export class Host {
     }
   }
 
-  private readonly written = new Map<string, number>();
-
-  private async writeMarks(): Promise<void> {
-    const all = [...this.partitions.values()];
-    const marks = all.flatMap((partition) => partition.currentMarks());
-    const moved = marks.filter((mark) => {
-      const key = `${mark.service}/${mark.topic}/${mark.partition}`;
-      return mark.offset > (this.written.get(key) ?? 0);
-    });
-    const segments = all.flatMap((partition) => partition.takeClosed());
-    await this.watermarks.write(moved, segments);
-    for (const mark of moved) {
-      this.written.set(`${mark.service}/${mark.topic}/${mark.partition}`, mark.offset);
-    }
-    const offsets = moved.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
-    if (offsets.length > 0) await this.membership?.commit(offsets);
-  }
-
   private fatal(code: string, message: string, cause: Error): void {
     if (this.stopping) return;
     this.options.onFatal(new LongreinError(code, message, { cause, retryable: true }));
+  }
+}
+
+/** Waits until nothing is queued, running or on the way, but not past the deadline. */
+async function untilIdle(
+  partitions: ReadonlyMap<string, Partition>,
+  clock: HostPorts['clock'],
+  deadlineMs: number,
+): Promise<void> {
+  while (clock.nowMs() < deadlineMs) {
+    if ([...partitions.values()].every((partition) => partition.idle)) return;
+    await new Promise<void>((resolve) => {
+      clock.after(20, resolve);
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
-import { LongreinError, toError } from '../errors.ts';
+import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import { type AcceptanceState, accept } from '../protocol/acceptance.ts';
 import {
@@ -15,7 +15,8 @@ import type { Outlet } from './outlet.ts';
 import { type HostIdentity, Ownership } from './ownership.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
-import { readBody } from './read-body.ts';
+import { readBodyPatiently } from './read-body.ts';
+import { isPlaced, type Queued, RecordQueue } from './record-queue.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
 import { startOf } from './start-position.ts';
@@ -39,15 +40,11 @@ export type PartitionParts = Readonly<{
 /** How long a cancel waits for the opening of its session. */
 const earlyCancelMs = 3_600_000;
 
-type Queued = LogRecord | PlacedRecord;
-const isPlaced = (record: Queued): record is PlacedRecord => 'body' in record;
-
 /**
  * One partition of a session log as this host works on it: reads in order, accepts, folds, settles.
  *
- * P1 Records are taken in offset order, each once; a gap stops the partition (DESIGN 3.13).
- * P2 Nothing is decided before all up to the high offset at assignment was read and the own epoch was read.
- * P3 What was read after ownership was lost is still folded: outcomes of running effects must be seen.
+ * P1 Nothing is decided before all up to the high offset at assignment was read and the own epoch was read.
+ * P2 What was read after ownership was lost is still folded: outcomes of running effects must be seen.
  */
 export class Partition {
   readonly name: PartitionName;
@@ -57,21 +54,16 @@ export class Partition {
   private readonly table: SessionTable;
   private readonly settler: Settler;
   private readonly timers: Timers;
-  private readonly closed: ClosedSessions;
+  readonly closed: ClosedSessions;
   private readonly marks: ReadonlyMap<string, number>;
   private readonly acceptance: AcceptanceState;
   private readonly history: AcceptanceHistory;
-  private readonly queue: Queued[] = [];
-  /** Offset of the next record to take, and of the next one to be queued. */
-  private expected: number;
-  private queuedTo: number;
+  private readonly queue: RecordQueue;
   private end: number;
-  private pumping = false;
-  private halted = false;
-  private paused = false;
   private claimed = false;
   private lastSession = '';
-  private assigned = true;
+  /** Whether the group gave us the partition. */
+  assigned = true;
   private foreign = 0;
 
   constructor(name: PartitionName, parts: PartitionParts, bounds: { low: number; high: number }) {
@@ -83,8 +75,13 @@ export class Partition {
     this.marks = start.marks;
     this.acceptance = start.acceptance;
     this.history = new AcceptanceHistory(start.offset, start.acceptance);
-    this.expected = start.offset;
-    this.queuedTo = start.offset;
+    this.queue = new RecordQueue(start.offset, {
+      partition: name,
+      reading: parts.reading,
+      process: (record) => this.processQueued(record),
+      onTaken: () => this.taken(),
+      onHalt: (error) => this.halt(error),
+    });
     this.end = bounds.high;
     this.effects = new EffectTable({ ports, writer, identity }, (session) => this.nudge(session));
     const names = parts.services.map((service) => service.logic.name);
@@ -105,33 +102,20 @@ export class Partition {
 
   /** Where reading starts, in offsets. */
   get position(): number {
-    return this.queuedTo;
+    return this.queue.position;
   }
 
   get caughtUp(): boolean {
-    return this.expected >= this.end;
-  }
-
-  get isAssigned(): boolean {
-    return this.assigned;
+    return this.queue.expected >= this.end;
   }
 
   get idle(): boolean {
-    return this.queue.length === 0 && this.effects.size === 0 && !this.parts.writer.busy;
+    return this.queue.empty && this.effects.size === 0 && !this.parts.writer.busy;
   }
 
   /** Whether this host owns all its services here. */
   get ready(): boolean {
     return this.ownership.epochs.size === this.parts.services.length;
-  }
-
-  get sessions(): SessionTable {
-    return this.table;
-  }
-
-  /** Starts right away when there is nothing to read first. */
-  begin(): void {
-    this.claimWhenReady();
   }
 
   /** The group took the partition away. Running effects stay until their outcomes were read. */
@@ -151,106 +135,50 @@ export class Partition {
 
   /** Records from the reader. */
   take(records: readonly LogRecord[]): void {
-    for (const record of records) {
-      if (record.offset < this.queuedTo) continue;
-      this.queue.push(record);
-      this.queuedTo = record.offset + 1;
-    }
-    if (this.queue.length > limits.partitionQueueMax && !this.paused) this.flow(true);
-    this.pump();
-  }
-
-  /** Back-pressure: the reader waits while the queue is long. */
-  private flow(pause: boolean): void {
-    this.paused = pause;
-    if (pause) this.parts.reading.pause(this.name);
-    else this.parts.reading.resume(this.name);
+    this.queue.push(records);
   }
 
   /** Records of our own, as acknowledged: taken at once if nothing lies between (the short cut). */
-  takeOwn(records: readonly PlacedRecord[]): boolean {
-    if (records[0]?.offset !== this.queuedTo) return false;
-    for (const record of records) {
-      this.queue.push(record);
-      this.queuedTo = record.offset + 1;
-    }
-    this.pump();
-    return true;
+  takeOwn(records: readonly PlacedRecord[]): void {
+    if (records[0]?.offset === this.queue.position) this.queue.push(records);
   }
 
-  private pump(): void {
-    if (this.pumping) return;
-    this.pumping = true;
-    this.drain()
-      .catch((thrown: unknown) => this.halt(toError(thrown)))
-      .finally(() => {
-        this.pumping = false;
-      });
-  }
-
-  private async drain(): Promise<void> {
-    while (this.queue.length > 0 && !this.halted) {
-      const next = this.queue.shift() as Queued;
-      if (this.paused && this.queue.length < limits.partitionQueueMax / 5) this.flow(false);
-      if (next.offset < this.expected) continue;
-      this.checkPosition(next);
-      if (isPlaced(next)) this.process(next.header, next);
-      else await this.processRead(next);
-      this.expected = next.offset + 1;
-      this.claimWhenReady();
-      if (isPlaced(next) || next.headers['lr_kind'] !== undefined) this.afterRecord();
-    }
-  }
-
-  private checkPosition(next: Queued): void {
-    if (next.offset === this.expected) return;
-    throw new LongreinError(
-      'LOG_GAP',
-      `${this.name.topic}/${this.name.partition}: expected offset ${this.expected}, got ${next.offset}`,
-      {
-        fix: 'records are missing from the log; restore the topic from a replica or a backup, then start again',
-      },
-    );
-  }
-
-  private halt(error: Error): void {
-    this.halted = true;
+  private halt(error: LongreinError): void {
     this.ownership.release();
     this.timers.clear();
-    const known = error instanceof LongreinError ? error : undefined;
-    const wrapped = known ?? new LongreinError('PARTITION_FAILED', error.message, { cause: error });
-    this.parts.onHalt(this.name, wrapped);
+    this.parts.onHalt(this.name, error);
   }
 
-  private afterRecord(): void {
+  private taken(): void {
+    this.claimWhenReady();
     if (this.lastSession !== '') this.settle(this.lastSession);
     this.lastSession = '';
+  }
+
+  private processQueued(record: Queued): Promise<void> | undefined {
+    if (!isPlaced(record)) return this.processRead(record);
+    this.process(record.header, record);
+    return undefined;
   }
 
   private async processRead(record: LogRecord): Promise<void> {
     const header = parseHeader(record.headers);
     if (header === undefined) {
-      this.foreign += 1;
-      if (this.foreign === 1)
-        this.parts.ports.logger.warn(
-          { ...this.name, offset: record.offset },
-          'record of another program ignored',
-        );
+      this.noteForeign(record.offset);
       return;
     }
     const placed = { offset: record.offset, header };
-    if (!this.wantsBody(header)) {
+    if (!this.table.wantsBody(header)) {
       this.process(header, placed);
       return;
     }
-    const body = await readBody(record, this.parts.ports);
+    const body = await readBodyPatiently(record, this.parts.ports);
     this.process(header, body === undefined ? placed : { ...placed, body });
   }
 
-  /** Bodies that nobody here would look at are not decoded. */
-  private wantsBody(header: RecordHeader): boolean {
-    if (header.kind === 'input' || header.kind === 'turn') return true;
-    return header.kind === 'checkpoint' && this.table.wantsCheckpoint(header);
+  private noteForeign(offset: number): void {
+    if (this.foreign++ > 0) return;
+    this.parts.ports.logger.warn({ ...this.name, offset }, 'record of another program ignored');
   }
 
   private process(
@@ -304,27 +232,21 @@ export class Partition {
     this.table.remove(session);
   }
 
-  /** Claims of this process, read back: their effects may start now. */
+  /** Claims of this process, read back: their effects may start now. Never for what was there at assignment. */
   private startEffects(session: string, record: PlacedRecord): void {
-    const { header, body, offset } = record;
+    const { header, offset } = record;
     const own = header.kind === 'turn' && header.incarnation === this.parts.identity.incarnation;
-    if (!own || body.kind !== 'turn' || offset < this.end) return;
     const seat = this.table.get(session)?.seats.get(header.service);
     const service = this.parts.services.find((one) => one.logic.name === header.service);
-    if (seat === undefined || service?.effects === undefined) return;
-    for (const claim of this.table.claimsOf(record)) {
-      this.effects.start(service, {
-        claim,
-        state: seat.entry.state,
-        session: seat.entry.core.meta,
-        traceparent: header.traceparent,
-        owned: this.ownership.owns(header.service),
-      });
-    }
+    if (!own || offset < this.end || seat === undefined || service === undefined) return;
+    const owned = this.ownership.owns(header.service);
+    const at = { entry: seat.entry, traceparent: header.traceparent, owned };
+    this.effects.startAll(service, this.table.claimsOf(record), at);
   }
 
-  private claimWhenReady(): void {
-    if (!this.assigned || !this.caughtUp || this.halted) return;
+  /** Asks for the partition once all that was there has been read; right away where there was nothing. */
+  claimWhenReady(): void {
+    if (!this.assigned || !this.caughtUp || this.queue.halted) return;
     if (this.claimed) return;
     this.claimed = true;
     this.table.dropUnknown();
@@ -332,7 +254,7 @@ export class Partition {
   }
 
   private settle(session: string): void {
-    if (!this.caughtUp || this.halted) return;
+    if (!this.caughtUp || this.queue.halted) return;
     const slot = this.table.get(session);
     if (slot !== undefined) this.settler.settle(slot, this.acceptance);
   }
@@ -355,25 +277,21 @@ export class Partition {
 
   /** Writes checkpoints of sessions that have moved, so that a restore is short. */
   checkpoint(everything: boolean): void {
-    if (!this.caughtUp || this.halted) return;
+    if (!this.caughtUp || this.queue.halted) return;
     const least = everything ? 1 : limits.checkpointRecords;
     for (const slot of this.table.slots()) this.settler.checkpoint(slot, least);
   }
 
   /** The marks of the services that this host owns here. */
   currentMarks(): readonly Watermark[] {
-    if (!this.caughtUp || this.halted) return [];
-    this.history.add(this.expected, this.acceptance);
+    if (!this.caughtUp || this.queue.halted) return [];
+    this.history.add(this.queue.expected, this.acceptance);
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.expected);
+      const needed = this.table.firstNeeded(service, this.queue.expected);
       const { offset, acceptance } = this.history.atOrBefore(needed);
       return { service, topic, partition, offset, acceptance };
     });
-  }
-
-  takeClosed(): ReturnType<ClosedSessions['takeChanged']> {
-    return this.closed.takeChanged();
   }
 }

@@ -8,7 +8,7 @@ import type { HostPorts } from './ports.ts';
  * The body of a record with its blobs. Bytes that cannot be read are nobody's: undefined, for every reader alike. What
  * may be readable later (a blob store that is away) throws a retryable LongreinError.
  */
-export async function readBody(
+async function readBody(
   record: LogRecord,
   ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger'>,
 ): Promise<RecordBody | undefined> {
@@ -23,5 +23,27 @@ export async function readBody(
     const fields = { topic, partition, offset, error: error.message };
     ports.logger.error(fields, 'record cannot be read; every reader ignores it');
     return undefined;
+  }
+}
+
+const waitMsMax = 5_000;
+
+/** The same; waits for what is away, since the order of the log allows nothing else (DESIGN 3.14). */
+export async function readBodyPatiently(
+  record: LogRecord,
+  ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger' | 'clock'>,
+): Promise<RecordBody | undefined> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await readBody(record, ports);
+    } catch (thrown) {
+      const { topic, partition, offset } = record;
+      const fields = { topic, partition, offset, error: toError(thrown).message };
+      ports.logger.warn(fields, 'record waits for its contents');
+      const waitMs = Math.min(waitMsMax, 100 * 2 ** Math.min(tries, 6));
+      await new Promise<void>((resolve) => {
+        ports.clock.after(waitMs, resolve);
+      });
+    }
   }
 }

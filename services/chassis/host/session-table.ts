@@ -76,8 +76,14 @@ export class SessionTable {
     return this.claims.filter((claim) => claim.record === record.header.id);
   }
 
+  /** Bodies that nobody here would look at are not decoded. */
+  wantsBody(header: RecordHeader): boolean {
+    if (header.kind === 'input' || header.kind === 'turn') return true;
+    return header.kind === 'checkpoint' && this.wantsCheckpoint(header);
+  }
+
   /** Whether a checkpoint would start a seat: its service is here, and nothing of the session is known yet. */
-  wantsCheckpoint(header: RecordHeader): boolean {
+  private wantsCheckpoint(header: RecordHeader): boolean {
     if (!this.services.some(({ logic }) => logic.name === header.service)) return false;
     return this.bySession.get(header.session)?.seats.get(header.service)?.known !== true;
   }

@@ -10,8 +10,9 @@ import {
 } from '../../support/embedded-clickhouse.ts';
 
 /**
- * What Longrein needs of a ClickHouse, over HTTP with the official client unchanged. LONGREIN_CLICKHOUSE_URL names
- * a server to hold it against; without it the embedded engine is started.
+ * What Longrein needs of a ClickHouse, over HTTP with the official client unchanged.
+ * LONGREIN_CLICKHOUSE_URL names a server to hold it against; without it the embedded engine is
+ * started.
  */
 const database = `contract_${randomUUID().replaceAll('-', '')}`;
 vi.setConfig({ testTimeout: 60_000 });

@@ -11,7 +11,10 @@ import {
 } from '../../support/embedded-clickhouse.ts';
 import { eventRow, eventRows } from '../../support/event-rows.ts';
 
-/** The schema and the writer of `longrein.events`, against LONGREIN_CLICKHOUSE_URL or the embedded engine. */
+/**
+ * The schema and the writer of `longrein.events`, against LONGREIN_CLICKHOUSE_URL or the embedded
+ * engine.
+ */
 vi.setConfig({ testTimeout: 60_000 });
 
 let embedded: EmbeddedClickHouse | undefined;

@@ -11,8 +11,6 @@ function expectExact(world: EventStoreWorld): void {
   }
 }
 
-const minuteMs = 60_000;
-
 test('every record of every stored topic becomes rows, within a second of the last one', async () => {
   const world = await EventStoreWorld.create();
   await world.start('runner', 'runner');
@@ -41,7 +39,7 @@ test('a crash between fixing and inserting: the successor inserts the same range
   first.log.crash();
   world.publishGoal('later');
   await world.start('two', 'event-store');
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   expectExact(world);
   const again = world.fixedRanges.filter(({ attempt }) => attempt === 2);
   expect(again.length).toBeGreaterThan(0);
@@ -60,7 +58,7 @@ test('a crash after inserting, before the outcome is written: nothing is stored 
   first.log.crash();
   await world.start('two', 'event-store');
   world.publishGoal('later');
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   expectExact(world);
   const tokens = world.table.attempts.map(({ token }) => token);
   expect(tokens.length).toBeGreaterThan(new Set(tokens).size);
@@ -70,7 +68,7 @@ test('an outcome whose acknowledgement is lost is written once', async () => {
   let lost = 0;
   const world = await EventStoreWorld.create({
     append: (_at, records) => {
-      const stored = records.some(({ headers }) => headers['lr_types'] === 'range.stored');
+      const stored = records.some(({ headers }) => headers.lr_types === 'range.stored');
       if (!stored || lost >= 3) return 'ok';
       lost += 1;
       return 'lost-ack';
@@ -78,9 +76,9 @@ test('an outcome whose acknowledgement is lost is written once', async () => {
   });
   await world.start('one', 'event-store');
   for (let goal = 0; goal < 5; goal += 1) world.publishGoal(`g${goal}`);
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   world.publishGoal('later');
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   expect(lost).toBe(3);
   expectExact(world);
 });
@@ -97,7 +95,7 @@ test('two event stores that are assigned anew all the time store every record on
     if (round === 5) await world.start('three', 'event-store');
     await world.clock.run(137 * (round % 4));
   }
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   expectExact(world);
 });
 
@@ -127,7 +125,7 @@ test('a host that stops while ClickHouse is away does not claim that the range i
   await world.settled(first.host.stop(5_000));
   world.table.behaviour = () => 'store';
   await world.start('two', 'event-store');
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   expectExact(world);
 });
 
@@ -142,7 +140,7 @@ test('after a restart of everything the judgement of records is the same as with
     store.log.crash();
     store = await world.start(`s${round}`, 'event-store');
   }
-  await world.clock.run(minuteMs, () => world.allStored);
+  await world.storeAll();
   expectExact(world);
   const openings = world.table.rows.filter(({ type }) => type === 'session.opened');
   expect(openings.filter(({ effective }) => effective)).toHaveLength(6);
@@ -169,6 +167,6 @@ test('a database that is away at the start is prepared when it comes', async () 
   expect(world.table.attempts).toEqual([]);
   expect(lines.some(({ message }) => message.includes('ClickHouse'))).toBe(true);
   away = false;
-  await world.clock.run(5_000, () => world.allStored);
+  await world.storeAll();
   expectExact(world);
 });

@@ -1,0 +1,27 @@
+import type { Membership } from '../log/port.ts';
+import type { Partition } from './partition.ts';
+import type { Watermark, Watermarks } from './watermarks.ts';
+
+const keyOf = (mark: Watermark): string => `${mark.service}/${mark.topic}/${mark.partition}`;
+
+/** Writes the watermarks of a host's partitions when they have moved. */
+export class MarkWriter {
+  private readonly written = new Map<string, number>();
+  private readonly watermarks: Watermarks;
+
+  constructor(watermarks: Watermarks) {
+    this.watermarks = watermarks;
+  }
+
+  /** Group offsets follow, for tools that show lag; nothing is decided from them. */
+  async write(partitions: readonly Partition[], membership: Membership | undefined): Promise<void> {
+    const moved = partitions
+      .flatMap((partition) => partition.currentMarks())
+      .filter((mark) => mark.offset > (this.written.get(keyOf(mark)) ?? 0));
+    const segments = partitions.flatMap((partition) => partition.closed.takeChanged());
+    await this.watermarks.write(moved, segments);
+    for (const mark of moved) this.written.set(keyOf(mark), mark.offset);
+    const offsets = moved.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
+    if (offsets.length > 0) await membership?.commit(offsets);
+  }
+}

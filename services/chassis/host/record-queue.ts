@@ -1,0 +1,112 @@
+import { limits } from '../../../schemas/limits.ts';
+import { LongreinError, toError } from '../errors.ts';
+import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
+import type { PlacedRecord } from '../protocol/record.ts';
+
+export type Queued = LogRecord | PlacedRecord;
+export const isPlaced = (record: Queued): record is PlacedRecord => 'body' in record;
+
+export type QueueParts = Readonly<{
+  partition: PartitionName;
+  reading: Pick<Reader, 'pause' | 'resume'>;
+  /** Takes the next record. Records come one at a time, in order. */
+  process(record: Queued): Promise<void> | undefined;
+  /** A record was taken; the position moved. */
+  onTaken(record: Queued): void;
+  onHalt(error: LongreinError): void;
+}>;
+
+/**
+ * Records of one partition on their way in, from the reader and, past it, from the own writer (the short cut).
+ *
+ * Q1 Each offset is taken once, in order; a gap stops the partition (DESIGN 3.13).
+ * Q2 The reader waits while the queue is long.
+ */
+export class RecordQueue {
+  private readonly queue: Queued[] = [];
+  private readonly parts: QueueParts;
+  /** Offset of the next record to take, and of the next one to be queued. */
+  private next: number;
+  private queuedTo: number;
+  private pumping = false;
+  private paused = false;
+  halted = false;
+
+  constructor(start: number, parts: QueueParts) {
+    this.next = start;
+    this.queuedTo = start;
+    this.parts = parts;
+  }
+
+  /** Offset of the next record to take. */
+  get expected(): number {
+    return this.next;
+  }
+
+  /** Offset of the next record to be queued. */
+  get position(): number {
+    return this.queuedTo;
+  }
+
+  get empty(): boolean {
+    return this.queue.length === 0 && !this.pumping;
+  }
+
+  /** Records as read; those that are known already are left out. */
+  push(records: readonly Queued[]): void {
+    for (const record of records) {
+      if (record.offset < this.queuedTo) continue;
+      this.queue.push(record);
+      this.queuedTo = record.offset + 1;
+    }
+    if (this.queue.length > limits.partitionQueueMax && !this.paused) this.flow(true);
+    this.pump();
+  }
+
+  private flow(pause: boolean): void {
+    this.paused = pause;
+    if (pause) this.parts.reading.pause(this.parts.partition);
+    else this.parts.reading.resume(this.parts.partition);
+  }
+
+  private pump(): void {
+    if (this.pumping || this.halted) return;
+    this.pumping = true;
+    this.drain().catch((thrown: unknown) => this.halt(toError(thrown)));
+  }
+
+  private async drain(): Promise<void> {
+    try {
+      while (this.queue.length > 0 && !this.halted) {
+        const record = this.queue.shift() as Queued;
+        if (this.paused && this.queue.length < limits.partitionQueueMax / 5) this.flow(false);
+        if (record.offset < this.next) continue;
+        this.checkPosition(record);
+        const waiting = this.parts.process(record);
+        if (waiting !== undefined) await waiting;
+        this.next = record.offset + 1;
+        this.parts.onTaken(record);
+      }
+    } finally {
+      // In the same turn as the last look at the queue: a push right after must find it free.
+      this.pumping = false;
+    }
+  }
+
+  private checkPosition(record: Queued): void {
+    if (record.offset === this.next) return;
+    const { topic, partition } = this.parts.partition;
+    const message = `${topic}/${partition}: expected offset ${this.next}, got ${record.offset}`;
+    throw new LongreinError('LOG_GAP', message, {
+      fix: 'records are missing from the log; restore the topic from a replica or a backup, then start again',
+    });
+  }
+
+  halt(error: Error): void {
+    this.halted = true;
+    const known = error instanceof LongreinError ? error : undefined;
+    this.parts.onHalt(
+      known ?? new LongreinError('PARTITION_FAILED', error.message, { cause: error }),
+    );
+  }
+}

@@ -1,0 +1,9 @@
+/** The process of the command line: arguments and streams in, an exit code out. */
+import { runCli } from './program.ts';
+import { processTerminal } from './terminal.ts';
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  environment: process.env,
+  workingDir: process.cwd(),
+  terminal: processTerminal(),
+});

@@ -1,0 +1,113 @@
+/** Commands, options and arguments, by commander; turns every way to end into an exit code. */
+import { Command, CommanderError, Option } from 'commander';
+import { release } from '../../chassis/config/package-root.ts';
+import { demo } from './commands/demo.ts';
+import { doctor } from './commands/doctor.ts';
+import { down } from './commands/down.ts';
+import { goalCancel } from './commands/goal-cancel.ts';
+import { goalSubmit } from './commands/goal-submit.ts';
+import { replayExport } from './commands/replay-export.ts';
+import { replayVerify } from './commands/replay-verify.ts';
+import { sessionList } from './commands/session-list.ts';
+import { sessionShow } from './commands/session-show.ts';
+import { sql } from './commands/sql.ts';
+import { start } from './commands/start.ts';
+import { status } from './commands/status.ts';
+import { up } from './commands/up.ts';
+import type { CommandSpec, Context, GroupSpec, OptionSpec, OptionValue } from './context.ts';
+import { type ExitCode, exitCodes, UsageError } from './exit-code.ts';
+import { printFailure } from './failure.ts';
+
+const commands: readonly (CommandSpec | GroupSpec)[] = [
+  demo,
+  up,
+  down,
+  status,
+  doctor,
+  start,
+  { name: 'goal', about: 'ask for work, or call it off', commands: [goalSubmit, goalCancel] },
+  { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
+  sql,
+  { name: 'replay', about: 'check and keep sessions', commands: [replayVerify, replayExport] },
+];
+
+/** Runs one command. Never throws; what it writes goes to the terminal of the context. */
+export async function runCli(argv: readonly string[], context: Context): Promise<ExitCode> {
+  const json = argv.includes('--json');
+  const ended: { code: ExitCode } = { code: exitCodes.done };
+  const complaints: string[] = [];
+  const program = build(context, ended, (text) => complaints.push(text));
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return ended.code;
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) return printFailure(context, thrown, json);
+    if (thrown.exitCode === 0) return exitCodes.done;
+    return printFailure(context, usageOf(thrown, complaints.join('')), json);
+  }
+}
+
+/** What commander said, in our words: its last line may name what was meant. */
+function usageOf(error: CommanderError, complaint: string): UsageError {
+  if (error.code === 'commander.help') {
+    const command = /^Usage: (.*?)( \[options\])? \[command\]/m.exec(complaint)?.[1] ?? 'longrein';
+    const known = [...complaint.matchAll(/^ {2}([a-z]+)(?: .*)? {2,}\S/gm)].map((found) => found[1]);
+    const names = known.filter((name) => name !== 'help').join(', ');
+    return new UsageError(`\`${command}\` needs a command`, `One of: ${names}.`);
+  }
+  const lines = error.message.replace(/^error: /, '').split('\n');
+  const meant = /^\(Did you mean (.*)\?\)$/.exec(lines[1] ?? '')?.[1];
+  const fix = meant === undefined ? 'See the options with --help.' : `Did you mean ${meant}?`;
+  return new UsageError(lines[0] ?? error.message, fix);
+}
+
+function build(
+  context: Context,
+  ended: { code: ExitCode },
+  complain: (text: string) => void,
+): Command {
+  const program = new Command('longrein')
+    .description('Runs AI agents from a distance: every decision in a log, every session replayable.')
+    .version(release, '-V, --version', 'print the release')
+    .helpOption('-h, --help', 'how to use it')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => context.terminal.out(text), writeErr: complain });
+  for (const spec of commands) {
+    if (!('commands' in spec)) {
+      add(program, spec, context, ended);
+      continue;
+    }
+    const group = program.command(spec.name).description(spec.about);
+    for (const one of spec.commands) add(group, one, context, ended);
+  }
+  program.addHelpText('after', '\nStart here:\n  longrein demo\n');
+  return program;
+}
+
+function add(
+  parent: Command,
+  spec: CommandSpec,
+  context: Context,
+  ended: { code: ExitCode },
+): void {
+  const command = parent.command(spec.name).description(spec.about);
+  for (const option of spec.options ?? []) command.addOption(optionOf(option));
+  if (spec.json !== false) command.option('--json', 'one JSON document on standard output');
+  const lines = spec.examples.map((line) => `  ${line}\n`).join('');
+  command.addHelpText('after', `\nExample${spec.examples.length === 1 ? '' : 's'}:\n${lines}`);
+  command.action(async () => {
+    const options = command.opts<Record<string, OptionValue>>();
+    const json = options['json'] === true;
+    const args = command.processedArgs.flat() as string[];
+    try {
+      ended.code = await spec.run({ ...context, args, options, json });
+    } catch (thrown) {
+      ended.code = printFailure(context, thrown, json);
+    }
+  });
+}
+
+function optionOf(spec: OptionSpec): Option {
+  const option = new Option(spec.flags, spec.about);
+  return spec.choices === undefined ? option : option.choices(spec.choices);
+}

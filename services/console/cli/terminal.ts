@@ -1,0 +1,49 @@
+/**
+ * Where a command writes: answers to standard output, progress and errors to standard error. Colour
+ * and moving lines only where the stream is a terminal and NO_COLOR is not set.
+ */
+import { createColors } from 'picocolors';
+
+export type Colors = ReturnType<typeof createColors>;
+
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+  readonly outIsTty: boolean;
+  readonly errIsTty: boolean;
+  /** Width of standard output in characters. */
+  readonly columns: number;
+  readonly colors: Colors;
+  readonly errColors: Colors;
+}
+
+const columnsOfPipe = 200;
+
+/** Whether this stream may be coloured, by https://no-color.org. */
+function mayColour(isTty: boolean): boolean {
+  const { NO_COLOR, TERM } = process.env;
+  return isTty && (NO_COLOR === undefined || NO_COLOR === '') && TERM !== 'dumb';
+}
+
+function endQuietly(error: NodeJS.ErrnoException): void {
+  // The reader of a pipe (`head`) had enough: that is no failure of ours.
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+}
+
+/** The streams of this process. */
+export function processTerminal(): Terminal {
+  const { stdout, stderr } = process;
+  stdout.on('error', endQuietly);
+  const outIsTty = stdout.isTTY === true;
+  const errIsTty = stderr.isTTY === true;
+  return {
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    outIsTty,
+    errIsTty,
+    columns: outIsTty ? (stdout.columns ?? 80) : columnsOfPipe,
+    colors: createColors(mayColour(outIsTty)),
+    errColors: createColors(mayColour(errIsTty)),
+  };
+}

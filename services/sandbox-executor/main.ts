@@ -1,0 +1,4 @@
+import { mainHost } from '../chassis/host/main.ts';
+import { createSandboxExecutor } from './service.ts';
+
+await mainHost([createSandboxExecutor]);

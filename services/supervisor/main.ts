@@ -1,0 +1,4 @@
+import { mainHost } from '../chassis/host/main.ts';
+import { createSupervisor } from './service.ts';
+
+await mainHost([createSupervisor]);

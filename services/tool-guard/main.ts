@@ -1,0 +1,4 @@
+import { mainHost } from '../chassis/host/main.ts';
+import { createToolGuard } from './service.ts';
+
+await mainHost([createToolGuard]);

@@ -1,0 +1,163 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { event, text } from '../../../../schemas/event.ts';
+import { partitionsOf, sessionTopic, topicConfig, topics } from '../../../../schemas/topics.ts';
+import { Host } from '../../../../services/chassis/host/host.ts';
+import type { Clock } from '../../../../services/chassis/host/ports.ts';
+import { createFixedCodec } from '../../../../services/chassis/log/codec.ts';
+import { MemoryCluster } from '../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { OutgoingRecord } from '../../../../services/chassis/log/port.ts';
+import { openDatabase } from '../../../../services/event-store/database.ts';
+import { createEventStore } from '../../../../services/event-store/service.ts';
+import { storedTopics } from '../../../../services/event-store/sources.ts';
+import {
+  type EmbeddedClickHouse,
+  quietClient,
+  startEmbeddedClickHouse,
+} from '../../../support/embedded-clickhouse.ts';
+import { keepingLogger, quietPorts } from '../../../support/quiet-ports.ts';
+import { epochBody, openingBody, recordOf, turnBody } from '../../../support/written-session.ts';
+
+/** The event store against the real engine: what is in the log is in the table, and how fast it gets there. */
+
+const topic = sessionTopic('normal');
+const partitions = 4;
+const sessions = 40;
+const eventsPerSession = 500;
+const codec = createFixedCodec();
+
+const realClock: Clock = {
+  nowMs: Date.now,
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+let engine: EmbeddedClickHouse;
+let client: ClickHouseClient;
+
+beforeAll(async () => {
+  engine = await startEmbeddedClickHouse();
+  client = quietClient(engine.url);
+}, 60_000);
+
+afterAll(async () => {
+  await client.close();
+  await engine.stop();
+}, 60_000);
+
+async function countRecords(): Promise<number> {
+  const query = 'SELECT uniqExact(k_topic, k_partition, k_offset) AS n FROM longrein.events';
+  const result = await client.query({ query, format: 'JSONEachRow' });
+  return Number((await result.json<{ n: string }>())[0]?.n);
+}
+
+async function waitFor(holds: () => Promise<boolean>, forMs: number): Promise<boolean> {
+  const endMs = Date.now() + forMs;
+  while (Date.now() < endMs) {
+    if (await holds()) return true;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+  return false;
+}
+
+/** One partition's log: an epoch, openings, and turns of one event of a kilobyte. */
+function recordsOf(partition: number): readonly OutgoingRecord[] {
+  const records = [recordOf(`epoch-${partition}`, epochBody(), codec)];
+  let sequence = 0;
+  for (let number = partition; number < sessions; number += partitions) {
+    const session = `ses_${number}`;
+    records.push(recordOf(`open-${session}`, openingBody(session), codec));
+    for (let count = 0; count < eventsPerSession; count += 1) {
+      sequence += 1;
+      const data = {
+        task: `task-${count}`,
+        attempt: 1,
+        agent: 'agent',
+        code: 'X',
+        retryable: false,
+      };
+      const body = turnBody(session, [
+        event('task.failed', { ...data, class: 'crashed' }, { message: text('m'.repeat(850)) }),
+      ]);
+      records.push(recordOf(`turn-${session}-${count}`, body, codec, { sequence }));
+    }
+  }
+  return records;
+}
+
+test('20,000 events of a kilobyte are stored exactly, and the next one is there within a second', async () => {
+  const cluster = new MemoryCluster();
+  const log = cluster.connect('one');
+  await log.ensureTopics(
+    topics.map((one) => ({
+      name: one.name,
+      partitions: partitionsOf(one, partitions),
+      config: topicConfig(one, 1_048_576),
+    })),
+  );
+  for (let partition = 0; partition < partitions; partition += 1) {
+    const records = recordsOf(partition);
+    for (let from = 0; from < records.length; from += 500)
+      await log.append({ topic, partition }, records.slice(from, from + 500));
+  }
+  const logger = keepingLogger();
+  const ports = quietPorts(log, realClock, { logger });
+  const config = { url: engine.url, user: 'default', password: '', requestTimeoutMs: 30_000 };
+  const database = openDatabase(config, logger);
+  const onFatal = (error: Error): never => {
+    throw error;
+  };
+  const store = createEventStore({ ports, ...database, onFatal });
+  const options = { name: 'one', release: '0.0.0-test', services: [store], ports };
+  const host = new Host({ ...options, housekeepingMs: 1_000, onFatal });
+  store.attach(host);
+  await database.prepare();
+  const startedMs = Date.now();
+  await host.start([]);
+  await store.start();
+  const all = partitions + sessions * (eventsPerSession + 1);
+  expect(await waitFor(async () => (await countRecords()) === all, 60_000)).toBe(true);
+  const tookMs = Date.now() - startedMs;
+
+  const lastMs = Date.now();
+  const opening = openingBody('ses_late');
+  await log.append({ topic, partition: 0 }, [recordOf('open-late', opening, codec)]);
+  expect(await waitFor(async () => (await countRecords()) === all + 1, 10_000)).toBe(true);
+  const lagMs = Date.now() - lastMs;
+  process.stdout.write(
+    `${JSON.stringify({ measured: 'event-store', rows: all, rowsPerSecond: Math.round((all / tookMs) * 1_000), lagMs })}\n`,
+  );
+
+  await expectRowsEqualRecords(cluster);
+  expect(logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  await host.stop(2_000);
+}, 120_000);
+
+async function expectRowsEqualRecords(cluster: MemoryCluster): Promise<void> {
+  const query = `SELECT k_topic AS topic, k_partition AS partition, uniqExact(k_offset) AS records,
+    count() AS rows, toUInt64(countIf(effective = 1)) AS effective
+    FROM longrein.events GROUP BY topic, partition ORDER BY topic, partition`;
+  const result = await client.query({ query, format: 'JSONEachRow' });
+  const stored = await result.json<{ topic: string; partition: number; records: string }>();
+  const counts = new Map(
+    stored.map((one) => [`${one.topic}/${one.partition}`, Number(one.records)]),
+  );
+  for (const { name } of storedTopics) {
+    for (let partition = 0; partition < partitions; partition += 1) {
+      const records = cluster.records({ topic: name, partition });
+      expect(counts.get(`${name}/${partition}`) ?? 0).toBe(records.length);
+    }
+  }
+  // Each record has one event here, and each counts.
+  expect(
+    stored.every((one) =>
+      Object.values(one)
+        .slice(2)
+        .every((n) => n === one.records),
+    ),
+  ).toBe(true);
+}
