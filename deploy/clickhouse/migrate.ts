@@ -99,7 +99,8 @@ function checkApplied(
 ): void {
   const version = Math.max(0, ...applied.keys());
   if (version > known.newest) {
-    const message = `The ClickHouse schema has version ${version}, this release knows up to ${known.newest}`;
+    const message =
+      `The ClickHouse schema has version ${version}, ` + `this release knows up to ${known.newest}`;
     const fix = 'Run the newer release, or point this one at another database.';
     throw new LongreinError('CLICKHOUSE_SCHEMA_NEWER', message, { fix });
   }

@@ -96,7 +96,7 @@ export function encodeRow(row: EventRow): string {
 /** A row that can never be stored as it is; the same row fails again. */
 export function invalidRow(row: EventRow, problem: string): LongreinError {
   const message = `Event ${addressOf(row)} cannot be stored: ${problem}`;
-  const fix = `Read that record of the log and see what wrote it (type "${row.type}", id ${row.recordId}).`;
+  const fix = `See what wrote that record of the log (type "${row.type}", id ${row.recordId}).`;
   return new LongreinError('EVENT_ROW_INVALID', message, { fix });
 }
 

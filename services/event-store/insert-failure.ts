@@ -78,7 +78,7 @@ function unreachable(cause: Error): LongreinError {
 }
 
 function busy(cause: ClickHouseError): LongreinError {
-  const message = `ClickHouse cannot take the events now (${cause.code} ${cause.type}): ${cause.message}`;
+  const message = `ClickHouse is busy (${cause.code} ${cause.type}): ${cause.message}`;
   const fix =
     'It is tried again by itself. If it lasts, look at its memory, disk and running merges.';
   return new LongreinError('EVENT_STORE_BUSY', message, { fix, retryable: true, cause });

@@ -32,7 +32,7 @@ export type AgentMachineContext = { awaited: readonly string[] };
 
 const idOf = (event: AgentMachineEvent): string => ('id' in event ? event.id : '');
 
-const ask = { guard: 'isNew', target: 'waiting', actions: 'await' } as const;
+const ask = { guard: 'isNew', target: 'waiting', actions: 'noteAsked' } as const;
 const asks = { 'tool.requested': ask, 'model.requested': ask, 'timer.set': ask } as const;
 const answer = [
   { guard: 'isLast', target: 'running', actions: 'settle' },
@@ -60,7 +60,7 @@ export const agentMachine = setup({
       context.awaited.length === 1 && context.awaited.includes(idOf(event)),
   },
   actions: {
-    await: assign(({ context, event }) => ({ awaited: [...context.awaited, idOf(event)] })),
+    noteAsked: assign(({ context, event }) => ({ awaited: [...context.awaited, idOf(event)] })),
     settle: assign(({ context, event }) => ({
       awaited: context.awaited.filter((id) => id !== idOf(event)),
     })),

@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS longrein.events
   trace_id String CODEC(ZSTD(1)),
   span_id String CODEC(ZSTD(1)),
   data String COMMENT 'canonical JSON' CODEC(ZSTD(3)),
-  content String COMMENT 'canonical JSON: name to digest, mediaType, bytes, body or blob' CODEC(ZSTD(3)),
+  content String COMMENT 'canonical JSON: name to digest and body or blob' CODEC(ZSTD(3)),
   record String COMMENT 'canonical JSON of the whole record, where event_index is 0' CODEC(ZSTD(3)),
   ingested_at DateTime64(3, 'UTC') DEFAULT now64(3) CODEC(Delta(8), ZSTD(1)),
 

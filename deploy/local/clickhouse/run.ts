@@ -88,6 +88,6 @@ function withData(request: StatementRequest): string {
   if (isUtf8(request.data)) return `${request.sql}\n${request.data.toString('utf8')}`;
   throw exception(
     73,
-    'The embedded engine takes rows as text only; insert with JSONEachRow, JSONCompactEachRow, CSV or TSV',
+    'The embedded engine takes rows as text only; insert JSONEachRow, JSONCompactEachRow, CSV or TSV',
   );
 }

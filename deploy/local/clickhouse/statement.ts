@@ -73,7 +73,8 @@ export type RowFormat = (typeof rowFormats)[number];
 const name = '(?:`\\w+`|\\w+)';
 const insertPattern = new RegExp(
   `^\\s*INSERT\\s+INTO\\s+(?:TABLE\\s+)?(?<table>${name}(?:\\.${name})?)\\s*` +
-    `(?:\\((?<columns>\\s*${name}(?:\\s*,\\s*${name})*\\s*)\\)\\s*)?FORMAT\\s+(?<format>\\w+)\\s*;?\\s*$`,
+    `(?:\\((?<columns>\\s*${name}(?:\\s*,\\s*${name})*\\s*)\\)\\s*)?` +
+    `FORMAT\\s+(?<format>\\w+)\\s*;?\\s*$`,
   'i',
 );
 

@@ -1,5 +1,7 @@
-/** A piece of SQL text that means something; spaces and comments are none. `quoted` is a name without its
- * quotes, escapes as they stand. */
+/**
+ * A piece of SQL text that means something; spaces and comments are none. `quoted` is a name without
+ * its quotes, escapes as they stand.
+ */
 export type Token = Readonly<{
   kind: 'word' | 'quoted' | 'string' | 'number' | 'sign';
   text: string;

@@ -56,7 +56,9 @@ export class Host {
     this.presence = new Presence(ports, {
       incarnation: this.identity.incarnation,
       describe: () => this.heartbeat(),
-      onChange: () => this.partitions.forEach((partition) => partition.look()),
+      onChange: () => {
+        for (const partition of this.partitions.values()) partition.look();
+      },
     });
     this.outlet = new Outlet({
       ports,

@@ -85,7 +85,8 @@ describe('writing', () => {
       principal: 'half \ud800 pair',
     });
     await table.insertBatch([row], randomUUID());
-    const query = `SELECT toString(k_offset) k_offset, causes, labels, toString(cost_nano_usd) cost, at, data
+    const query = `SELECT toString(k_offset) k_offset, causes, labels,
+      toString(cost_nano_usd) cost, at, data
       FROM longrein.events ${where}`;
     expect(await one(query, { tenantId: row.tenantId })).toEqual({
       k_offset: '9007199254740991',
@@ -97,7 +98,7 @@ describe('writing', () => {
     });
   });
 
-  test('the same token again writes nothing, in the table and in everything summed from it', async () => {
+  test('the same token again writes nothing, neither rows nor sums', async () => {
     const tenantId = randomUUID();
     const topic = `topic-${tenantId}`;
     // Across a month, so that one insert makes two parts.
@@ -111,12 +112,14 @@ describe('writing', () => {
       FROM longrein.events ${where}`;
     const cost = rows.reduce((sum, row) => sum + row.costNanoUsd, 0);
     expect(await one(raw, { tenantId })).toEqual({ n: 600, calls: 200, cost });
-    const hourly = `SELECT sum(calls) calls, sum(cost_nano_usd) cost FROM longrein.costs_hourly ${where}`;
+    const hourly = `SELECT sum(calls) calls, sum(cost_nano_usd) cost
+      FROM longrein.costs_hourly ${where}`;
     expect(await one(hourly, { tenantId })).toEqual({ calls: 200, cost });
     const progress = `SELECT min(min_offset) low, max(max_offset) high, sum(records) n
       FROM longrein.sink_progress WHERE k_topic = {topic: String}`;
     expect(await one(progress, { topic })).toEqual({ low: 0, high: 599, n: 600 });
-    const session = `SELECT sum(cost_nano_usd) cost, sum(events) n FROM longrein.sessions_thin ${where}`;
+    const session = `SELECT sum(cost_nano_usd) cost, sum(events) n
+      FROM longrein.sessions_thin ${where}`;
     expect(await one(session, { tenantId })).toEqual({ cost, n: 600 });
   });
 

@@ -34,7 +34,7 @@ describe('slots', () => {
     await Promise.all(waiting);
   });
 
-  test('waiting ends after its time, and the slot is not lost to the one that gave up', async () => {
+  test('waiting ends after its time, and no slot goes to the one that gave up', async () => {
     const slots = new Slots(limits);
     await Promise.all([slots.take(), slots.take()]);
     const late = expect(slots.take()).rejects.toMatchObject({ code: 202 });

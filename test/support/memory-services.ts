@@ -1,0 +1,136 @@
+import { lanes, sessionTopic } from '../../schemas/topics.ts';
+import { createAggregator } from '../../services/aggregator/service.ts';
+import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
+import type { HostedService, HostPorts } from '../../services/chassis/host/ports.ts';
+import {
+  anyLogic,
+  type BuiltService,
+  type ServiceContext,
+  type ServiceFactory,
+} from '../../services/chassis/host/service-context.ts';
+import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import { createIntake } from '../../services/intake/service.ts';
+import { modelGatewayLogic } from '../../services/model-gateway/decide.ts';
+import { createPlanner } from '../../services/planner/service.ts';
+import * as sandbox from '../../services/sandbox-executor/decide.ts';
+import { createSupervisor } from '../../services/supervisor/service.ts';
+import { createToolGuard } from '../../services/tool-guard/service.ts';
+import * as runner from '../../services/tool-runner/decide.ts';
+import { createWorkerPool } from '../../services/worker-pool/service.ts';
+import { createFakeRunner, type FakeTool, fakeToolEffects, type StartedEffect } from './memory-effects.ts';
+import { type FakeModel, fakeModelEffects } from './memory-models.ts';
+
+/** The services of a simulated world: their real logics and facts; only what touches the world is played. */
+
+export type ServiceWorld = Readonly<{
+  catalog: Catalog;
+  tools: Readonly<Record<string, FakeTool>>;
+  model: FakeModel;
+  started: StartedEffect[];
+  /** Changes a logic before a host gets it, for mutations. */
+  change(logic: AnyLogic): AnyLogic;
+}>;
+
+const isolation = 'world';
+const topics = lanes.map(sessionTopic);
+
+const real: Readonly<Record<string, ServiceFactory>> = {
+  intake: createIntake,
+  planner: createPlanner,
+  supervisor: createSupervisor,
+  'tool-guard': createToolGuard,
+  aggregator: createAggregator,
+};
+
+/** Names as `longrein start` takes them; `worker-pool` stands for every pool, `all` for everything. */
+export const worldServices: readonly string[] = [
+  ...Object.keys(real),
+  'worker-pool',
+  'model-gateway',
+  'tool-runner',
+  'sandbox-executor',
+];
+
+/** The settings that the services of a world look at. */
+function configOf(housekeepingMs: number): ServiceContext['config'] {
+  const places = { stateDir: '', blobDir: '', catalogDirs: [], workspaceDir: '' };
+  const addresses = { brokers: [], registryUrl: '', clickhouseUrl: undefined };
+  const size = { partitions: 1, replication: 1, sessionTimeoutMs: 10_000, housekeepingMs };
+  const rest = { logLevel: 'info' as const, host: '', otlpEndpoint: undefined, model: undefined };
+  return { ...places, ...addresses, ...size, ...rest };
+}
+
+const note = (world: ServiceWorld, started: Omit<StartedEffect, 'atMs'>, ports: HostPorts): void => {
+  world.started.push({ ...started, atMs: ports.clock.nowMs() });
+};
+
+function runnerOf(service: string, world: ServiceWorld, ports: HostPorts) {
+  const { clock } = ports;
+  const place = service === 'sandbox-executor' ? isolation : '';
+  return createFakeRunner({
+    clock,
+    tools: world.tools,
+    isolation: place,
+    onStart: ({ callId, tool }) => note(world, { service, call: callId, name: tool }, ports),
+    countOf: (tool) => world.started.filter(({ name }) => name === tool).length,
+  });
+}
+
+function played(service: string, world: ServiceWorld, ports: HostPorts): HostedService | undefined {
+  const parts = { ...ports, runner: runnerOf(service, world, ports) };
+  if (service === 'tool-runner')
+    return {
+      logic: anyLogic(runner.toolRunnerLogic),
+      topics,
+      effects: fakeToolEffects(runner, parts),
+    };
+  if (service === 'sandbox-executor')
+    return {
+      logic: anyLogic(sandbox.sandboxExecutorLogic),
+      topics,
+      facts: () => ({ facts: { isolation } }),
+      effects: fakeToolEffects(sandbox, parts),
+    };
+  return service === 'model-gateway' ? gateway(world, ports) : undefined;
+}
+
+function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
+  const service = 'model-gateway';
+  const effects = fakeModelEffects({
+    clock: ports.clock,
+    model: world.model,
+    onStart: ({ data }) => note(world, { service, call: data.call, name: data.model }, ports),
+    countOf: () => world.started.filter((one) => one.service === service).length,
+  });
+  const facts = () => ({ facts: { providers: ['scripted'] } });
+  return { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
+}
+
+function factoriesOf(name: string, catalog: Catalog): ServiceFactory[] {
+  const [kind, pool] = name.split(':');
+  if (kind === 'worker-pool')
+    return (pool === undefined ? catalog.pools.map((one) => one.name) : [pool]).map(createWorkerPool);
+  const factory = real[name];
+  if (factory === undefined) throw new Error(`a simulated world has no service ${name}`);
+  return [factory];
+}
+
+/** Builds the named services for one host. */
+export async function buildServices(
+  names: readonly string[],
+  world: ServiceWorld,
+  at: { ports: HostPorts; housekeepingMs: number },
+): Promise<readonly BuiltService[]> {
+  const { catalog } = world;
+  const context = { config: configOf(at.housekeepingMs), catalog, ports: at.ports };
+  const built: BuiltService[] = [];
+  for (const name of names.includes('all') ? worldServices : names) {
+    const hosted = played(name, world, at.ports);
+    if (hosted !== undefined) built.push({ hosted });
+    else for (const factory of factoriesOf(name, catalog)) built.push(await factory(context));
+  }
+  return built.map(({ hosted, ...rest }) => ({
+    ...rest,
+    hosted: { ...hosted, logic: world.change(hosted.logic) },
+  }));
+}
