@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import { type Codec, isFramed } from '../chassis/log/codec.ts';
+import { isFramed } from '../chassis/log/codec.ts';
 import type { LogRecord } from '../chassis/log/port.ts';
 import { parseHeader, type RecordBody, type RecordHeader } from '../chassis/protocol/record.ts';
 
@@ -11,13 +11,19 @@ export type DecodedRecord = Readonly<{
   log: LogRecord;
   /** Headers of a record of a session log; undefined for a record of another program. */
   header: RecordHeader | undefined;
-  /** The value as JSON; undefined where it is none. */
+  /** The value as JSON, and its text as it was written; undefined where it is none. */
   value: JsonValue | undefined;
+  text: string | undefined;
 }>;
 
+/** One zero byte and the schema's id: JSON begins behind them. */
+const frameBytes = 5;
+
 /** Never throws: what cannot be read is kept as bytes. */
-export function decodeRecord(log: LogRecord, codec: Codec): DecodedRecord {
-  return { log, header: headerOf(log), value: jsonOf(log, codec) };
+export function decodeRecord(log: LogRecord): DecodedRecord {
+  const text = textIn(log);
+  const value = text === undefined ? undefined : parse(text);
+  return { log, header: headerOf(log), value, text: value === undefined ? undefined : text };
 }
 
 function headerOf(log: LogRecord): RecordHeader | undefined {
@@ -29,12 +35,15 @@ function headerOf(log: LogRecord): RecordHeader | undefined {
   }
 }
 
-function jsonOf({ value }: LogRecord, codec: Codec): JsonValue | undefined {
+function textIn({ value }: LogRecord): string | undefined {
   if (value === null) return undefined;
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return bytes.toString('utf8', isFramed(value) ? frameBytes : 0);
+}
+
+function parse(text: string): JsonValue | undefined {
   try {
-    if (isFramed(value)) return codec.decode(value).body as JsonValue;
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    return JSON.parse(bytes.toString('utf8')) as JsonValue;
+    return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }

@@ -31,7 +31,7 @@ function rowsOrBytes(record: DecodedRecord, make: () => readonly EventRow[]): re
   try {
     return make();
   } catch {
-    return [unreadableRow({ ...record, value: undefined })];
+    return [unreadableRow({ ...record, value: undefined, text: undefined })];
   }
 }
 

@@ -3,8 +3,8 @@ import { deadLettersTopic, goalsTopic, resultsTopic } from '../../schemas/topics
 import { canonical } from '../chassis/protocol/hash.ts';
 import { saltOf, sealContent } from '../chassis/protocol/seal.ts';
 import { type DecodedRecord, isObject } from './decoded-record.ts';
-import { labelsOf, noHotColumns, textOf } from './hot-columns.ts';
-import type { EventRow } from './row.ts';
+import { labelsOf, textOf } from './hot-columns.ts';
+import type { EventRow, RowDraft } from './row.ts';
 
 /** Rows of records that are not of a session log: public topics, other programs, and what nobody can read. */
 
@@ -33,8 +33,9 @@ function traceOf(traceparent: string | undefined): Pick<EventRow, 'traceId' | 's
 }
 
 /** A row with what every record has; nothing in it counts. */
-export function blankRow(record: DecodedRecord): EventRow {
+export function blankRow(record: DecodedRecord): RowDraft {
   const { topic, partition, offset, headers } = record.log;
+  const { traceId, spanId } = traceOf(headers['traceparent']);
   return {
     tenantId: '',
     sessionId: '',
@@ -42,7 +43,7 @@ export function blankRow(record: DecodedRecord): EventRow {
     partition,
     offset,
     index: 0,
-    recordId: headers.ce_id ?? '',
+    recordId: headers['ce_id'] ?? '',
     kind: 'foreign',
     effective: false,
     service: '',
@@ -54,13 +55,31 @@ export function blankRow(record: DecodedRecord): EventRow {
     causes: [],
     behaviour: 0,
     release: '',
-    type: headers.ce_type ?? '',
+    type: headers['ce_type'] ?? '',
     schemaVersion: 0,
     atMs: atMsOf(record),
     principal: '',
     labels: {},
-    ...noHotColumns,
-    ...traceOf(headers.traceparent),
+    agentId: '',
+    agentType: '',
+    taskId: '',
+    callId: '',
+    pool: '',
+    provider: '',
+    model: '',
+    tool: '',
+    status: '',
+    errorCode: '',
+    tokensIn: 0,
+    tokensOut: 0,
+    tokensCacheRead: 0,
+    tokensCacheWrite: 0,
+    tokensReasoning: 0,
+    costNanoUsd: 0,
+    priceVersion: '',
+    durationUs: 0,
+    traceId,
+    spanId,
     data: '{}',
     content: '{}',
     record: '',
@@ -68,11 +87,12 @@ export function blankRow(record: DecodedRecord): EventRow {
 }
 
 /** The record with its key, as bytes where it is not JSON: nothing of it is lost. */
-function wholeRecord({ log, value }: DecodedRecord): string {
-  const { headers, key } = log;
-  if (value !== undefined) return canonical({ headers, key, body: value });
+function wholeRecord({ log, text }: DecodedRecord): string {
+  const key = JSON.stringify(log.key);
+  const headers = canonical(log.headers);
+  if (text !== undefined) return `{"body":${text},"headers":${headers},"key":${key}}`;
   const bytes = log.value === null ? null : Buffer.from(log.value).toString('base64');
-  return canonical({ headers, key, bytes });
+  return `{"bytes":${JSON.stringify(bytes)},"headers":${headers},"key":${key}}`;
 }
 
 /** A record that looks like ours and cannot be read: every reader ignores it. */

@@ -64,9 +64,12 @@ export type EventRow = Readonly<{
   data: string;
   /** Canonical JSON: name to `{digest, mediaType, bytes, body | blob}`. */
   content: string;
-  /** Canonical JSON of the whole record with its headers, where the index is 0; empty elsewhere. */
+  /** JSON of the whole record, `{body, headers}`, the body as it was written; only where the index is 0. */
   record: string;
 }>;
+
+/** A row in the making. */
+export type RowDraft = { -readonly [K in keyof EventRow]: EventRow[K] };
 
 /** Where a row comes from, for messages. */
 export function addressOf(row: EventRow): string {

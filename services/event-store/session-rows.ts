@@ -11,9 +11,9 @@ import type {
 import type { EventRecord } from '../chassis/protocol/seal.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
 import { bodyOf, type DecodedRecord, isObject } from './decoded-record.ts';
-import { hotColumnsOf, labelsOf, noHotColumns, textOf, wholeOf } from './hot-columns.ts';
+import { fillHotColumns, labelsOf, textOf, wholeOf } from './hot-columns.ts';
 import { blankRow, UINT16, UINT32, unreadableRow } from './plain-rows.ts';
-import type { EventRow } from './row.ts';
+import type { EventRow, RowDraft } from './row.ts';
 
 /** What the rules of the log say of one record. */
 export type Judgement = Readonly<{
@@ -31,12 +31,13 @@ export function sessionRows(record: DecodedRecord, judgement: Judgement): readon
   const body = bodyOf(record);
   if (header === undefined || body === undefined) return [unreadableRow(record)];
   const rows = rowsOf(body, { record, header, judgement });
-  const [first, ...rest] = rows;
+  const [first] = rows;
   if (first === undefined || rows.length > UINT16) return [unreadableRow(record)];
-  return [{ ...first, record: wholeRecord(record) }, ...rest];
+  first.record = wholeRecord(record);
+  return rows;
 }
 
-function rowsOf(body: RecordBody, writing: Writing): readonly EventRow[] {
+function rowsOf(body: RecordBody, writing: Writing): readonly RowDraft[] {
   switch (body.kind) {
     case 'turn':
       return turnRows(body, writing);
@@ -49,106 +50,91 @@ function rowsOf(body: RecordBody, writing: Writing): readonly EventRow[] {
   }
 }
 
+// Rows are filled in place: they are made by the ten thousand, and copies would cost more than all the rest.
+
 /** What the headers say, for every kind. */
-function headRow({ record, header, judgement }: Writing): EventRow {
-  return {
-    ...blankRow(record),
-    sessionId: header.session,
-    recordId: header.id,
-    kind: header.kind,
-    effective: judgement.effectiveEvents > 0,
-    service: header.service,
-    epoch: wholeOf(header.epoch),
-    incarnation: header.incarnation,
-    sequence: wholeOf(header.sequence),
-    base: header.base,
-    foreseen: header.foreseen,
-  };
+function headRow({ record, header, judgement }: Writing): RowDraft {
+  const row = blankRow(record);
+  row.sessionId = header.session;
+  row.recordId = header.id;
+  row.kind = header.kind;
+  row.effective = judgement.effectiveEvents > 0;
+  row.service = header.service;
+  row.epoch = wholeOf(header.epoch);
+  row.incarnation = header.incarnation;
+  row.sequence = wholeOf(header.sequence);
+  row.base = header.base;
+  row.foreseen = header.foreseen;
+  row.schemaVersion = 1;
+  return row;
 }
 
-function ownerOf(
-  body: TurnBody | InputBody,
-): Pick<EventRow, 'tenantId' | 'sessionId' | 'principal' | 'labels'> {
-  const { tenant, session, principal, labels } = body;
-  return {
-    tenantId: textOf(tenant),
-    sessionId: textOf(session),
-    principal: textOf(principal),
-    labels: labelsOf(labels),
-  };
+function fillOwner(row: RowDraft, body: TurnBody | InputBody): void {
+  row.tenantId = textOf(body.tenant);
+  row.sessionId = textOf(body.session);
+  row.principal = textOf(body.principal);
+  row.labels = labelsOf(body.labels);
 }
 
-type EventColumns = Pick<EventRow, 'type' | 'schemaVersion' | 'data' | 'content'>;
-
-function eventColumns(event: EventRecord): EventColumns & ReturnType<typeof hotColumnsOf> {
+function fillEvent(row: RowDraft, event: EventRecord): void {
   const data: JsonObject = isObject(event.data) ? event.data : {};
-  const type = textOf(event.type);
-  return {
-    type,
-    schemaVersion: wholeOf(event.version, UINT16),
-    ...hotColumnsOf(type, data),
-    data: canonical(data),
-    content: canonical(event.content ?? {}),
-  };
+  row.type = textOf(event.type);
+  row.schemaVersion = wholeOf(event.version, UINT16);
+  fillHotColumns(row, row.type, data);
+  row.data = canonical(data);
+  row.content = event.content === undefined ? '{}' : canonical(event.content);
 }
 
-function turnRows(body: TurnBody, writing: Writing): readonly EventRow[] {
+function turnRows(body: TurnBody, writing: Writing): readonly RowDraft[] {
+  const { effectiveEvents } = writing.judgement;
   const causes = Array.isArray(body.causes) ? body.causes : [];
-  const head: EventRow = {
-    ...headRow(writing),
-    ...ownerOf(body),
-    causes: causes.map((cause) => `${cause?.record}#${cause?.index}`),
-    behaviour: wholeOf(body.behaviour, UINT32),
-    release: textOf(body.release),
-  };
-  return body.events.map((event, index) => ({
-    ...head,
-    index,
-    effective: index < writing.judgement.effectiveEvents,
-    ...eventColumns(event),
-  }));
+  const head = headRow(writing);
+  fillOwner(head, body);
+  head.causes = causes.map((cause) => `${cause?.record}#${cause?.index}`);
+  head.behaviour = wholeOf(body.behaviour, UINT32);
+  head.release = textOf(body.release);
+  return body.events.map((event, index) => {
+    const row = { ...head };
+    row.index = index;
+    row.effective = index < effectiveEvents;
+    fillEvent(row, event);
+    return row;
+  });
 }
 
-function inputRow(body: InputBody, writing: Writing): EventRow {
-  return {
-    ...headRow(writing),
-    ...ownerOf(body),
-    incarnation: textOf(body.incarnation),
-    ...eventColumns(body.event),
-  };
+function inputRow(body: InputBody, writing: Writing): RowDraft {
+  const row = headRow(writing);
+  fillOwner(row, body);
+  row.incarnation = textOf(body.incarnation);
+  fillEvent(row, body.event);
+  return row;
 }
 
-function checkpointRow(body: CheckpointBody, writing: Writing): EventRow {
+function checkpointRow(body: CheckpointBody, writing: Writing): RowDraft {
   const { cursor, fold, machines, stateHash, state } = body;
   const { session } = writing.judgement;
-  return {
-    ...headRow(writing),
-    tenantId: session?.tenant ?? '',
-    principal: session?.principal ?? '',
-    labels: session?.labels ?? {},
-    base: textOf(cursor?.record),
-    release: textOf(body.release),
-    type: 'checkpoint',
-    schemaVersion: 1,
-    ...noHotColumns,
-    data: canonical({ cursor, fold, machines, stateHash }),
-    content: canonical({ state }),
-  };
+  const row = headRow(writing);
+  row.tenantId = session?.tenant ?? '';
+  row.principal = session?.principal ?? '';
+  row.labels = session?.labels ?? {};
+  row.base = textOf(cursor?.record);
+  row.release = textOf(body.release);
+  row.type = 'checkpoint';
+  row.data = canonical({ cursor, fold, machines, stateHash });
+  row.content = canonical({ state });
+  return row;
 }
 
-function epochRow(body: EpochBody, writing: Writing): EventRow {
+function epochRow(body: EpochBody, writing: Writing): RowDraft {
   const { services, number, host } = body;
-  return {
-    ...headRow(writing),
-    service: writing.header.services.join(','),
-    release: textOf(body.release),
-    type: 'epoch',
-    schemaVersion: 1,
-    ...noHotColumns,
-    data: canonical({ services, number, host }),
-  };
+  const row = headRow(writing);
+  row.service = writing.header.services.join(',');
+  row.release = textOf(body.release);
+  row.type = 'epoch';
+  row.data = canonical({ services, number, host });
+  return row;
 }
 
 /** The record as replay reads it back. */
-const wholeRecord = ({ log, value }: DecodedRecord): string =>
-  canonical({ headers: log.headers, body: value });
+const wholeRecord = ({ log, text }: DecodedRecord): string =>
+  `{"body":${text},"headers":${canonical(log.headers)}}`;

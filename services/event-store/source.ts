@@ -2,7 +2,6 @@ import { limits } from '../../schemas/limits.ts';
 import { LongreinError, toError } from '../chassis/errors.ts';
 import { AcceptanceHistory } from '../chassis/host/acceptance-history.ts';
 import type { Clock, Logger } from '../chassis/host/ports.ts';
-import type { Codec } from '../chassis/log/codec.ts';
 import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import type { AcceptanceState } from '../chassis/protocol/acceptance.ts';
 import { isDue, rowsEnough, waitEnoughMs } from './decide.ts';
@@ -14,7 +13,6 @@ import type { EventRow } from './row.ts';
 
 export type SourceParts = Readonly<{
   clock: Clock;
-  codec: Codec;
   logger: Logger;
   budget: MemoryBudget;
   reading: Pick<Reader, 'pause' | 'resume' | 'unassign'>;
@@ -201,7 +199,7 @@ export class Source {
     const { offset } = record;
     if (this.gapless && offset !== this.expected) throw this.gap(offset);
     const wanted = offset >= this.next;
-    const rows = this.fold.take(decodeRecord(record, this.parts.codec), wanted);
+    const rows = this.fold.take(decodeRecord(record), wanted);
     this.expected = offset + 1;
     if (!wanted) return;
     this.ready.push({

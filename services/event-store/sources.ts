@@ -196,10 +196,9 @@ export class Sources {
   }
 
   private sourceParts(session: string, reader: Reader): ConstructorParameters<typeof Source>[1] {
-    const { clock, codec, logger } = this.parts.ports;
+    const { clock, logger } = this.parts.ports;
     return {
       clock,
-      codec,
       logger,
       budget: this.budget,
       reading: reader,

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -47,7 +47,10 @@ export async function startEmbeddedClickHouse(options: Options = {}): Promise<Em
   const ended = once(child, 'exit');
   const line = createInterface({ input: child.stdout ?? process.stdin });
   const first = await Promise.race([once(line, 'line'), ended.then(() => undefined)]);
-  if (first === undefined) throw new Error(`ClickHouse did not start: ${errors()}`);
+  if (first === undefined) {
+    if (options.directory === undefined) rmSync(directory, { recursive: true });
+    throw new Error(`ClickHouse did not start: ${errors()}`);
+  }
   const { port, pid } = JSON.parse(String(first[0])) as { port: number; pid: number };
   return {
     url: `http://127.0.0.1:${port}`,

@@ -214,7 +214,10 @@ export class MemoryWorld {
     return this.cluster.topics.get(topic).partitions.length;
   }
 
-  /** Runs until every published goal has its result and every session is closed. Answers whether that came. */
+  /**
+   * Runs until every published goal has its result and every session is closed (goal logs are not looked
+   * at). Answers whether that came.
+   */
   runUntilDone(withinMs = 600_000): Promise<boolean> {
     return this.clock.run(withinMs, () => this.isDone());
   }
@@ -225,10 +228,10 @@ export class MemoryWorld {
     return this.unclosed().length === 0;
   }
 
-  /** Sessions and goal logs that have no `session.closed` yet. */
-  unclosed(): readonly string[] {
+  /** Sessions of these topics that have no `session.closed` yet; default: of every lane. */
+  unclosed(topicNames: readonly string[] = lanes.map(sessionTopic)): readonly string[] {
     const open = new Set<string>();
-    for (const { headers } of this.records()) {
+    for (const { headers } of topicNames.flatMap((topic) => this.records(topic))) {
       const session = headers['ce_subject'] ?? '';
       const types = headers['lr_types'] ?? '';
       if (types.includes('session.closed')) open.delete(session);

@@ -2,7 +2,10 @@
  * Where a command writes: answers to standard output, progress and errors to standard error. Colour
  * and moving lines only where the stream is a terminal and NO_COLOR is not set.
  */
-import { createColors } from 'picocolors';
+import pico from 'picocolors';
+import type { Environment } from './context.ts';
+
+const { createColors } = pico;
 
 export type Colors = ReturnType<typeof createColors>;
 
@@ -20,8 +23,8 @@ export interface Terminal {
 const columnsOfPipe = 200;
 
 /** Whether this stream may be coloured, by https://no-color.org. */
-function mayColour(isTty: boolean): boolean {
-  const { NO_COLOR, TERM } = process.env;
+function mayColour(isTty: boolean, environment: Environment): boolean {
+  const { NO_COLOR, TERM } = environment;
   return isTty && (NO_COLOR === undefined || NO_COLOR === '') && TERM !== 'dumb';
 }
 
@@ -32,7 +35,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 }
 
 /** The streams of this process. */
-export function processTerminal(): Terminal {
+export function processTerminal(environment: Environment): Terminal {
   const { stdout, stderr } = process;
   stdout.on('error', endQuietly);
   const outIsTty = stdout.isTTY === true;
@@ -43,7 +46,7 @@ export function processTerminal(): Terminal {
     outIsTty,
     errIsTty,
     columns: outIsTty ? (stdout.columns ?? 80) : columnsOfPipe,
-    colors: createColors(mayColour(outIsTty)),
-    errColors: createColors(mayColour(errIsTty)),
+    colors: createColors(mayColour(outIsTty, environment)),
+    errColors: createColors(mayColour(errIsTty, environment)),
   };
 }

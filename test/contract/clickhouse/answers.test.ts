@@ -63,6 +63,8 @@ describe('answers', () => {
   });
 
   test('temporary tables and USE end with their query', async () => {
+    const things = `CREATE TABLE ${server.database}.things ENGINE = Memory AS SELECT 1 AS a`;
+    await server.client.command({ query: things });
     await server.client.command({ query: 'CREATE TEMPORARY TABLE passing (a UInt8)' });
     await server.client.command({ query: `USE ${server.database}` });
     expect((await failure(() => server.rows('SELECT * FROM passing'))).code).toBe('60');

@@ -1,0 +1,111 @@
+import { topics } from '../../schemas/topics.ts';
+import type { BlobPort } from '../../services/chassis/content/blobs.ts';
+import { LongreinError, toError } from '../../services/chassis/errors.ts';
+import type { Codec } from '../../services/chassis/log/codec.ts';
+import { partitionOf } from '../../services/chassis/log/partition.ts';
+import type { Bounds, LogPort, LogRecord, PartitionName } from '../../services/chassis/log/port.ts';
+import { parseHeader, type RecordBody, type RecordHeader } from '../../services/chassis/protocol/record.ts';
+import { fillFromBlobs } from './contents.ts';
+import { readPartition } from './partition-reader.ts';
+import { isNeeded, type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
+
+export type LogReading = Readonly<{ log: LogPort; codec: Codec; blobs: BlobPort }>;
+
+const sessionTopics: readonly string[] = topics
+  .filter((topic) => topic.kind === 'session-log')
+  .map((topic) => topic.name);
+
+/** Topics where a session of this id may be, the likeliest first. Goal logs, key logs and sinks have topics of their own. */
+function candidates(session: string): readonly string[] {
+  const kind = session.slice(0, session.indexOf('_') + 1);
+  const own = { goal_: 'keys', key_: 'keys', sink_: 'sinks' }[kind];
+  const isOwn = (topic: string): boolean => topic.endsWith(`.${own ?? 'normal'}`);
+  return [...sessionTopics.filter(isOwn), ...sessionTopics.filter((topic) => !isOwn(topic))];
+}
+
+type Place = PartitionName & Readonly<{ bounds: Bounds }>;
+
+async function placeIn(log: LogPort, topic: string, session: string): Promise<Place | undefined> {
+  const all = await log.bounds(topic);
+  if (all.size === 0) return undefined;
+  const partition = partitionOf(session, all.size);
+  const bounds = all.get(partition);
+  return bounds === undefined ? undefined : { topic, partition, bounds };
+}
+
+/** A header of ours; a malformed one is of another program, for every reader alike. */
+function headerOf(record: LogRecord): RecordHeader | undefined {
+  try {
+    return parseHeader(record.headers);
+  } catch (thrown) {
+    if (toError(thrown) instanceof LongreinError) return undefined;
+    throw thrown;
+  }
+}
+
+async function holds(log: LogPort, place: Place, session: string): Promise<boolean> {
+  for await (const record of readPartition(log, place, place.bounds)) {
+    if (headerOf(record)?.session === session) return true;
+  }
+  return false;
+}
+
+async function bodyOf(record: LogRecord, reading: LogReading): Promise<RecordBody | undefined> {
+  if (record.value === null) return undefined;
+  let body: RecordBody;
+  try {
+    body = reading.codec.decode(record.value).body as RecordBody;
+  } catch (thrown) {
+    // Bytes that cannot be read are nobody's, as for the services (S2).
+    if (thrown instanceof LongreinError && !thrown.retryable) return undefined;
+    throw thrown;
+  }
+  return fillFromBlobs(body, reading.blobs);
+}
+
+async function* recordsOf(
+  reading: LogReading,
+  place: Place,
+  session: string,
+): AsyncGenerator<SourceRecord> {
+  for await (const record of readPartition(reading.log, place, place.bounds)) {
+    const header = headerOf(record);
+    if (header === undefined || !isNeeded(header, session)) continue;
+    const { offset } = record;
+    const body = header.session === session ? await bodyOf(record, reading) : undefined;
+    yield body === undefined ? { offset, header } : { offset, header, body };
+  }
+}
+
+function sourceAt(reading: LogReading, place: Place, session: string): SessionSource {
+  const { topic, partition, bounds } = place;
+  return {
+    session,
+    topic,
+    partition,
+    origin: `kafka ${topic}/${partition}`,
+    from: bounds.low,
+    acceptance: {},
+    whole: bounds.low === 0,
+    records: () => recordsOf(reading, place, session),
+  };
+}
+
+/**
+ * A session as it stands in the log now. Without `topic` every session log is searched, in the one partition that the id
+ * belongs to. Throws LongreinError SESSION_UNKNOWN, and what the log port throws.
+ */
+export async function readFromLog(
+  reading: LogReading,
+  session: string,
+  topic?: string,
+): Promise<SessionSource> {
+  const searched = topic === undefined ? candidates(session) : [topic];
+  for (const one of searched) {
+    const place = await placeIn(reading.log, one, session);
+    if (place !== undefined && (await holds(reading.log, place, session)))
+      return sourceAt(reading, place, session);
+  }
+  const fix = 'list sessions with `longrein session list`, or read an export or ClickHouse if the log was trimmed';
+  throw sessionUnknown(session, `the log (${searched.join(', ')})`, fix);
+}

@@ -1,0 +1,35 @@
+import { readRuntimeConfig } from '../../../chassis/config/runtime-config.ts';
+import type { CommandSpec } from '../context.ts';
+import { exitCodes, UsageError } from '../exit-code.ts';
+import { nearest } from '../nearest.ts';
+
+/** Runs a host in this process until it is told to stop. */
+export const start: CommandSpec = {
+  name: 'start <service...>',
+  about: 'run services in this process until SIGTERM: `all`, or any of them',
+  examples: [
+    'longrein start all',
+    'longrein start supervisor aggregator',
+    'longrein start worker-pool:analysis',
+  ],
+  json: false,
+  async run(call) {
+    const { factoriesOf, serviceNames } = await import('../../../main.ts');
+    for (const name of call.args) refuseUnknown(name, serviceNames);
+    const { readCatalog } = await import('../../../chassis/host/run-host.ts');
+    const { mainHost } = await import('../../../chassis/host/main.ts');
+    const config = readRuntimeConfig(call.environment);
+    const pools = readCatalog(config).pools.map((pool) => pool.name);
+    await mainHost(factoriesOf(call.args, pools));
+    return exitCodes.done;
+  },
+};
+
+function refuseUnknown(name: string, serviceNames: readonly string[]): void {
+  const [service = ''] = name.split(':');
+  const known = ['all', ...serviceNames];
+  if (known.includes(service)) return;
+  const meant = nearest(service, known);
+  const advice = meant === undefined ? '' : `Did you mean ${meant}? `;
+  throw new UsageError(`there is no service "${name}"`, `${advice}Known: ${known.join(', ')}.`);
+}

@@ -1,0 +1,89 @@
+/** What commands read from the environment: the only place in this folder that sees it. */
+import { join, resolve } from 'node:path';
+import { type LocalSettings, readSettings } from '../../../deploy/local/config.ts';
+import { readStack } from '../../../deploy/local/stack-file.ts';
+import { packageRoot } from '../../chassis/config/package-root.ts';
+import { stateDirOf } from '../../chassis/config/runtime-config.ts';
+import { LongreinError } from '../../chassis/errors.ts';
+import type { Environment } from './context.ts';
+
+export const processEnvironment: Environment = process.env;
+
+const valueOf = (environment: Environment, name: string): string | undefined =>
+  environment[name]?.trim() || undefined;
+
+/** Settings of the local stack, in the state directory that hosts use too. */
+export function localSettings(environment: Environment): LocalSettings {
+  const stateDir = stateDirOf({
+    LONGREIN_STATE_DIR: valueOf(environment, 'LONGREIN_STATE_DIR'),
+  });
+  return { ...readSettings(environment), stateDir };
+}
+
+/** The directory that file tools may read: LONGREIN_WORKSPACE, or this package. */
+export const workspaceDirOf = (environment: Environment): string =>
+  resolve(valueOf(environment, 'LONGREIN_WORKSPACE') ?? packageRoot);
+
+/** The environment of hosts that `up` starts. */
+export const hostEnvironment = (
+  environment: Environment,
+  settings: LocalSettings,
+): Record<string, string | undefined> => ({
+  ...environment,
+  LONGREIN_STATE_DIR: settings.stateDir,
+  LONGREIN_WORKSPACE: workspaceDirOf(environment),
+});
+
+/** The model that stands in for all of the catalog's, if one is set. */
+export const modelOf = (environment: Environment): string | undefined =>
+  valueOf(environment, 'LONGREIN_MODEL');
+
+const hostVariable = /^(LONGREIN_|OTEL_)|_API_KEY$/;
+
+/** The variables that a host behaves by, in a fixed order. Values may be keys: never shown. */
+export function hostVariables(
+  environment: Record<string, string | undefined>,
+): readonly (readonly [string, string])[] {
+  return Object.entries(environment)
+    .filter((pair): pair is [string, string] => hostVariable.test(pair[0]) && Boolean(pair[1]))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+export interface LogAddress {
+  readonly brokers: readonly string[];
+  readonly blobDir: string;
+  readonly stateDir: string;
+}
+
+/** Where the log is. Throws CONFIG_MISSING. */
+export async function readLogAddress(environment: Environment): Promise<LogAddress> {
+  const { stateDir, brokers: given } = localSettings(environment);
+  const brokers = given ?? (await readStack(stateDir))?.brokers ?? [];
+  if (brokers.length === 0) {
+    throw new LongreinError('CONFIG_MISSING', 'no broker is known', {
+      fix: 'Run `longrein up` for a local stack, or set LONGREIN_BROKERS (host:port, …).',
+    });
+  }
+  const blobDir = resolve(valueOf(environment, 'LONGREIN_BLOB_DIR') ?? join(stateDir, 'blobs'));
+  return { brokers, blobDir, stateDir };
+}
+
+export interface ClickhouseAddress {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Where ClickHouse is, or undefined if none is known. */
+export async function readClickhouseAddress(
+  environment: Environment,
+): Promise<ClickhouseAddress | undefined> {
+  const { stateDir, clickhouseUrl: given } = localSettings(environment);
+  const url = given ?? (await readStack(stateDir))?.clickhouseUrl ?? undefined;
+  if (url === undefined) return undefined;
+  return {
+    url: url.replace(/\/+$/, ''),
+    user: valueOf(environment, 'LONGREIN_CLICKHOUSE_USER') ?? 'default',
+    password: environment['LONGREIN_CLICKHOUSE_PASSWORD'] ?? '',
+  };
+}
