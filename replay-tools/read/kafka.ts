@@ -25,8 +25,18 @@ function candidates(session: string): readonly string[] {
 
 type Place = PartitionName & Readonly<{ bounds: Bounds }>;
 
+async function boundsOf(log: LogPort, topic: string): Promise<ReadonlyMap<number, Bounds>> {
+  try {
+    return await log.bounds(topic);
+  } catch (thrown) {
+    // An installation need not have every topic.
+    if (thrown instanceof LongreinError && thrown.code === 'TOPIC_UNKNOWN') return new Map();
+    throw thrown;
+  }
+}
+
 async function placeIn(log: LogPort, topic: string, session: string): Promise<Place | undefined> {
-  const all = await log.bounds(topic);
+  const all = await boundsOf(log, topic);
   if (all.size === 0) return undefined;
   const partition = partitionOf(session, all.size);
   const bounds = all.get(partition);

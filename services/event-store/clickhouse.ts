@@ -33,7 +33,8 @@ const settings = {
   input_format_json_throw_on_bad_escape_sequence: 0,
 } as const;
 
-const statement = `INSERT INTO longrein.events (${columnNames.join(', ')}) FORMAT JSONCompactEachRow`;
+const names = columnNames.join(', ');
+const statement = `INSERT INTO longrein.events (${names}) FORMAT JSONCompactEachRow`;
 
 type Part = { rows: EventRow[]; lines: string[]; bytes: number };
 

@@ -27,19 +27,19 @@ export function labelsOf(value: unknown): Record<string, string> {
 
 /** In a plan's scheduling the agent is a template; everywhere else it is one that runs. */
 function fillAgent(row: RowDraft, type: string, data: JsonObject): void {
-  const agent = textOf(data['agent']);
+  const agent = textOf(data.agent);
   if (type === 'task.scheduled') {
     row.agentType = agent;
     return;
   }
   row.agentId = agent;
-  row.agentType = textOf(type === 'agent.created' ? data['name'] : data['agentName']);
+  row.agentType = textOf(type === 'agent.created' ? data.name : data.agentName);
 }
 
 /** Requests name a model `provider/model`, answers have both apart. */
 function fillModel(row: RowDraft, data: JsonObject): void {
-  const model = textOf(data['model']);
-  const provider = textOf(data['provider']);
+  const model = textOf(data.model);
+  const provider = textOf(data.provider);
   const slash = provider === '' ? model.indexOf('/') : -1;
   row.provider = slash < 1 ? provider : model.slice(0, slash);
   row.model = slash < 1 ? model : model.slice(slash + 1);
@@ -53,13 +53,13 @@ const spendingTypes: ReadonlySet<string> = new Set([
 ]);
 
 function fillSpending(row: RowDraft, data: JsonObject): void {
-  row.tokensIn = wholeOf(data['inputTokens'], UINT32);
-  row.tokensOut = wholeOf(data['outputTokens'], UINT32);
-  row.tokensCacheRead = wholeOf(data['cacheReadTokens'], UINT32);
-  row.tokensCacheWrite = wholeOf(data['cacheWriteTokens'], UINT32);
-  row.tokensReasoning = wholeOf(data['reasoningTokens'], UINT32);
-  row.costNanoUsd = wholeOf(data['costNanoUsd']);
-  row.priceVersion = textOf(data['priceVersion']);
+  row.tokensIn = wholeOf(data.inputTokens, UINT32);
+  row.tokensOut = wholeOf(data.outputTokens, UINT32);
+  row.tokensCacheRead = wholeOf(data.cacheReadTokens, UINT32);
+  row.tokensCacheWrite = wholeOf(data.cacheWriteTokens, UINT32);
+  row.tokensReasoning = wholeOf(data.reasoningTokens, UINT32);
+  row.costNanoUsd = wholeOf(data.costNanoUsd);
+  row.priceVersion = textOf(data.priceVersion);
 }
 
 /** Fills the columns of one event into a blank row. */
@@ -67,11 +67,11 @@ export function fillHotColumns(row: RowDraft, type: string, data: JsonObject): v
   fillAgent(row, type, data);
   fillModel(row, data);
   if (spendingTypes.has(type)) fillSpending(row, data);
-  row.taskId = textOf(data['task']);
-  row.callId = textOf(data['call']);
-  row.pool = textOf(data['pool']);
-  row.tool = textOf(data['tool']);
-  row.status = textOf(data['status']);
-  row.errorCode = textOf(data['code']);
-  row.durationUs = wholeOf(Number(data['durationMs'] ?? 0) * 1_000);
+  row.taskId = textOf(data.task);
+  row.callId = textOf(data.call);
+  row.pool = textOf(data.pool);
+  row.tool = textOf(data.tool);
+  row.status = textOf(data.status);
+  row.errorCode = textOf(data.code);
+  row.durationUs = wholeOf(Number(data.durationMs ?? 0) * 1_000);
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { deadLettersTopic, goalsTopic, resultsTopic } from '../../schemas/topics.ts';
-import { canonical } from '../chassis/protocol/hash.ts';
 import { saltOf, sealContent } from '../chassis/protocol/seal.ts';
+import { canonicalText } from './canonical-text.ts';
 import { type DecodedRecord, isObject } from './decoded-record.ts';
 import { labelsOf, textOf } from './hot-columns.ts';
 import type { EventRow, RowDraft } from './row.ts';
@@ -35,7 +35,7 @@ function traceOf(traceparent: string | undefined): Pick<EventRow, 'traceId' | 's
 /** A row with what every record has; nothing in it counts. */
 export function blankRow(record: DecodedRecord): RowDraft {
   const { topic, partition, offset, headers } = record.log;
-  const { traceId, spanId } = traceOf(headers['traceparent']);
+  const { traceId, spanId } = traceOf(headers.traceparent);
   return {
     tenantId: '',
     sessionId: '',
@@ -43,7 +43,7 @@ export function blankRow(record: DecodedRecord): RowDraft {
     partition,
     offset,
     index: 0,
-    recordId: headers['ce_id'] ?? '',
+    recordId: headers.ce_id ?? '',
     kind: 'foreign',
     effective: false,
     service: '',
@@ -55,7 +55,7 @@ export function blankRow(record: DecodedRecord): RowDraft {
     causes: [],
     behaviour: 0,
     release: '',
-    type: headers['ce_type'] ?? '',
+    type: headers.ce_type ?? '',
     schemaVersion: 0,
     atMs: atMsOf(record),
     principal: '',
@@ -89,7 +89,7 @@ export function blankRow(record: DecodedRecord): RowDraft {
 /** The record with its key, as bytes where it is not JSON: nothing of it is lost. */
 function wholeRecord({ log, text }: DecodedRecord): string {
   const key = JSON.stringify(log.key);
-  const headers = canonical(log.headers);
+  const headers = canonicalText(log.headers);
   if (text !== undefined) return `{"body":${text},"headers":${headers},"key":${key}}`;
   const bytes = log.value === null ? null : Buffer.from(log.value).toString('base64');
   return `{"bytes":${JSON.stringify(bytes)},"headers":${headers},"key":${key}}`;
@@ -138,8 +138,8 @@ function publicColumns({ log }: DecodedRecord, value: JsonObject): Partial<Event
     labels: labelsOf(value.labels),
     status: textOf(value.status),
     errorCode: textOf(error?.code),
-    data: canonical(structureOf(value)),
-    content: canonical({ body: sealedBody(session, value) }),
+    data: canonicalText(structureOf(value)),
+    content: canonicalText({ body: sealedBody(session, value) }),
   };
 }
 

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../schemas/json.ts';
-import { canonical } from '../chassis/protocol/hash.ts';
 import type {
   CheckpointBody,
   EpochBody,
@@ -10,6 +9,7 @@ import type {
 } from '../chassis/protocol/record.ts';
 import type { EventRecord } from '../chassis/protocol/seal.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
+import { canonicalText } from './canonical-text.ts';
 import { bodyOf, type DecodedRecord, isObject } from './decoded-record.ts';
 import { fillHotColumns, labelsOf, textOf, wholeOf } from './hot-columns.ts';
 import { blankRow, UINT16, UINT32, unreadableRow } from './plain-rows.ts';
@@ -81,8 +81,8 @@ function fillEvent(row: RowDraft, event: EventRecord): void {
   row.type = textOf(event.type);
   row.schemaVersion = wholeOf(event.version, UINT16);
   fillHotColumns(row, row.type, data);
-  row.data = canonical(data);
-  row.content = event.content === undefined ? '{}' : canonical(event.content);
+  row.data = canonicalText(data);
+  row.content = event.content === undefined ? '{}' : canonicalText(event.content);
 }
 
 function turnRows(body: TurnBody, writing: Writing): readonly RowDraft[] {
@@ -120,8 +120,8 @@ function checkpointRow(body: CheckpointBody, writing: Writing): RowDraft {
   row.base = textOf(cursor?.record);
   row.release = textOf(body.release);
   row.type = 'checkpoint';
-  row.data = canonical({ cursor, fold, machines, stateHash });
-  row.content = canonical({ state });
+  row.data = canonicalText({ cursor, fold, machines, stateHash });
+  row.content = canonicalText({ state });
   return row;
 }
 
@@ -131,10 +131,10 @@ function epochRow(body: EpochBody, writing: Writing): RowDraft {
   row.service = writing.header.services.join(',');
   row.release = textOf(body.release);
   row.type = 'epoch';
-  row.data = canonical({ services, number, host });
+  row.data = canonicalText({ services, number, host });
   return row;
 }
 
 /** The record as replay reads it back. */
 const wholeRecord = ({ log, text }: DecodedRecord): string =>
-  `{"body":${text},"headers":${canonical(log.headers)}}`;
+  `{"body":${text},"headers":${canonicalText(log.headers)}}`;

@@ -2,7 +2,6 @@
 import type { Report } from '../../../deploy/local/report.ts';
 import { up as startBacking } from '../../../deploy/local/stack.ts';
 import { readStack, type StackFile } from '../../../deploy/local/stack-file.ts';
-import { serviceNames } from '../../main.ts';
 import { hostEnvironment, localSettings } from './config.ts';
 import type { Environment } from './context.ts';
 import { plannedHosts, runningShape, type Shape, surplusHosts } from './host-plan.ts';
@@ -36,15 +35,14 @@ export async function bringUp(options: BringUpOptions): Promise<StackUp> {
   const { environment, clickhouse, report } = options;
   const settings = localSettings(environment);
   const before = namesOf(await readStack(settings.stateDir));
-  const shape = options.shape ?? runningShape(before, serviceNames) ?? 'all';
+  const shape = options.shape ?? runningShape(before) ?? 'all';
   const file = await startBacking({ settings, clickhouse }, report);
   const { brokers, registryUrl, clickhouseUrl } = file;
-  const services = serviceNames.filter((name) => clickhouseUrl !== null || name !== 'event-store');
-  const plans = plannedHosts(shape, services);
+  const plans = plannedHosts(shape, shape === 'all' ? [] : await services(clickhouseUrl !== null));
   const env = hostEnvironment(environment, settings);
   const addresses = [brokers.join(), registryUrl, clickhouseUrl];
   const hosts = { settings, env, addresses, report };
-  await stopHosts(hosts, surplusHosts(namesOf(file), plans, serviceNames));
+  await stopHosts(hosts, surplusHosts(namesOf(file), plans));
   const states = await startHosts(hosts, plans);
   return {
     stateDir: settings.stateDir,
@@ -58,3 +56,10 @@ export async function bringUp(options: BringUpOptions): Promise<StackUp> {
 
 const namesOf = (file: StackFile | undefined): readonly string[] =>
   (file?.processes ?? []).map((record) => record.name);
+
+/** Services that get a process each; the event store needs ClickHouse. */
+async function services(clickhouse: boolean): Promise<readonly string[]> {
+  // Loading all services takes a while, and one host for all needs no list.
+  const { serviceNames } = await import('../../main.ts');
+  return serviceNames.filter((name) => clickhouse || name !== 'event-store');
+}

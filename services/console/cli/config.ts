@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { type LocalSettings, readSettings } from '../../../deploy/local/config.ts';
 import { readStack } from '../../../deploy/local/stack-file.ts';
 import { packageRoot } from '../../chassis/config/package-root.ts';
-import { stateDirOf } from '../../chassis/config/runtime-config.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import type { Environment } from './context.ts';
 
@@ -14,9 +13,8 @@ const valueOf = (environment: Environment, name: string): string | undefined =>
 
 /** Settings of the local stack, in the state directory that hosts use too. */
 export function localSettings(environment: Environment): LocalSettings {
-  const stateDir = stateDirOf({
-    LONGREIN_STATE_DIR: valueOf(environment, 'LONGREIN_STATE_DIR'),
-  });
+  const given = valueOf(environment, 'LONGREIN_STATE_DIR');
+  const stateDir = resolve(given ?? join(packageRoot, '.longrein'));
   return { ...readSettings(environment), stateDir };
 }
 

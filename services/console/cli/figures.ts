@@ -35,8 +35,8 @@ export function shortId(id: string): string {
 }
 
 /** `1 task`, `2 tasks`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+export function count(number: number, noun: string, nouns = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : nouns}`;
 }
 
 /** A text on one line, at most `widthMax` characters wide. */

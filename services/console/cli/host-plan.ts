@@ -17,21 +17,24 @@ export function plannedHosts(shape: Shape, services: readonly string[]): readonl
   return services.map((name) => ({ name, services: [name] }));
 }
 
+/** Processes of the stack that are no hosts. */
+const backing: readonly string[] = ['broker', 'registry', 'clickhouse'];
+
+/** The hosts among the processes of a stack. */
+export const hostsAmong = (processNames: readonly string[]): readonly string[] =>
+  processNames.filter((name) => !backing.includes(name));
+
 /** The shape that runs already, if one does. */
-export function runningShape(
-  processNames: readonly string[],
-  services: readonly string[],
-): Shape | undefined {
-  if (processNames.includes(hostOfAll)) return 'all';
-  return processNames.some((name) => services.includes(name)) ? 'separate' : undefined;
+export function runningShape(processNames: readonly string[]): Shape | undefined {
+  const hosts = hostsAmong(processNames);
+  if (hosts.includes(hostOfAll)) return 'all';
+  return hosts.length > 0 ? 'separate' : undefined;
 }
 
-/** Hosts of the other shape. */
+/** Hosts that the wanted shape has no place for. */
 export function surplusHosts(
   processNames: readonly string[],
   wanted: readonly HostPlan[],
-  services: readonly string[],
 ): readonly string[] {
-  const isHost = (name: string): boolean => name === hostOfAll || services.includes(name);
-  return processNames.filter((name) => isHost(name) && !wanted.some((one) => one.name === name));
+  return hostsAmong(processNames).filter((name) => !wanted.some((one) => one.name === name));
 }

@@ -3,11 +3,16 @@
  * started with other settings, and waits until each says that it is ready or why it cannot be.
  */
 import { createHash } from 'node:crypto';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalSettings } from '../../../deploy/local/config.ts';
-import { lastLines, readJsonIfThere, writeJsonAtomic } from '../../../deploy/local/files.ts';
+import {
+  lastLines,
+  readJsonIfThere,
+  textFrom,
+  writeJsonAtomic,
+} from '../../../deploy/local/files.ts';
 import { withLock } from '../../../deploy/local/lock.ts';
 import { isAlive, type ProcessRecord, stopProcess } from '../../../deploy/local/processes.ts';
 import type { Report } from '../../../deploy/local/report.ts';
@@ -189,7 +194,7 @@ interface Look {
 /** Throws why the host ended, if it did. */
 async function look(host: Watched): Promise<Look> {
   const alive = await isAlive(host.record);
-  const news = readHostLog(await readFrom(host.record.logFile, host.fromByte), host.record.pid);
+  const news = readHostLog(await textFrom(host.record.logFile, host.fromByte), host.record.pid);
   if (alive) return { ready: news.ready, waiting: news.waiting };
   const where = `Its log is ${host.record.logFile}.`;
   if (news.fatal !== undefined) {
@@ -209,16 +214,4 @@ function notReady({ record }: Watched, note: string | undefined): LongreinError 
     fix: `Read ${record.logFile}; \`longrein doctor\` looks at what it needs.`,
     retryable: true,
   });
-}
-
-async function readFrom(path: string, fromByte: number): Promise<string> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.max(0, size - fromByte));
-    await file.read(buffer, 0, buffer.length, fromByte);
-    return buffer.toString('utf8');
-  } finally {
-    await file.close();
-  }
 }

@@ -1,4 +1,3 @@
-import { doctor as examine } from '../../../../deploy/local/doctor.ts';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -9,6 +8,7 @@ export const doctor: CommandSpec = {
   about: 'look at everything that the local stack needs; changes nothing',
   examples: ['longrein doctor'],
   async run(call) {
+    const { doctor: examine } = await import('../../../../deploy/local/doctor.ts');
     const checks = await examine({ settings: localSettings(call.environment) });
     const well = checks.every((check) => check.ok);
     if (call.json) {

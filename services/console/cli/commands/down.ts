@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { down as stopStack } from '../../../../deploy/local/stack.ts';
 import { readStack } from '../../../../deploy/local/stack-file.ts';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, flagOption, writeJson } from '../context.ts';
@@ -15,6 +14,7 @@ export const down: CommandSpec = {
   options: [{ flags: '--wipe', about: 'remove the data too: log, ClickHouse, blobs' }],
   examples: ['longrein down', 'longrein down --wipe'],
   async run(call) {
+    const { down: stopStack } = await import('../../../../deploy/local/stack.ts');
     const settings = localSettings(call.environment);
     const wipe = flagOption(call, 'wipe');
     const stack = await readStack(settings.stateDir);
@@ -28,9 +28,9 @@ export const down: CommandSpec = {
       return exitCodes.done;
     }
     const { stopped, wiped } = result;
-    const what = stopped.length === 0 ? 'Nothing ran.' : `Stopped ${count(stopped.length, 'process')}.`;
+    const what = stopped.length === 0 ? 'Nothing ran.' : `Stopped ${count(stopped.length, 'process', 'processes')}.`;
     const data = wiped ? `Removed ${settings.stateDir}.` : `The data stays in ${settings.stateDir}.`;
-    call.terminal.out(`${what.replace('processs', 'processes')} ${data}\n`);
+    call.terminal.out(`${what} ${data}\n`);
     return exitCodes.done;
   },
 };

@@ -1,4 +1,3 @@
-import { readRuntimeConfig } from '../../../chassis/config/runtime-config.ts';
 import type { CommandSpec } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { nearest } from '../nearest.ts';
@@ -16,6 +15,7 @@ export const start: CommandSpec = {
   async run(call) {
     const { factoriesOf, serviceNames } = await import('../../../main.ts');
     for (const name of call.args) refuseUnknown(name, serviceNames);
+    const { readRuntimeConfig } = await import('../../../chassis/config/runtime-config.ts');
     const { readCatalog } = await import('../../../chassis/host/run-host.ts');
     const { mainHost } = await import('../../../chassis/host/main.ts');
     const config = readRuntimeConfig(call.environment);

@@ -1,4 +1,4 @@
-import { type StackStatus, status as look } from '../../../../deploy/local/stack.ts';
+import type { StackStatus } from '../../../../deploy/local/stack.ts';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, type Context, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -10,6 +10,7 @@ export const status: CommandSpec = {
   about: 'show what runs; exit 1 if something does not',
   examples: ['longrein status', 'longrein status --json'],
   async run(call) {
+    const { status: look } = await import('../../../../deploy/local/stack.ts');
     const seen = await look({ settings: localSettings(call.environment) });
     const well = isWell(seen);
     if (call.json) writeJson(call, { well, ...seen });

@@ -1,4 +1,4 @@
-import { bringUp, type StackUp, upSteps } from '../bring-up.ts';
+import type { BringUpOptions, StackUp } from '../bring-up.ts';
 import { type Call, type CommandSpec, type Context, flagOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { withSteps } from '../steps.ts';
@@ -13,6 +13,7 @@ export const up: CommandSpec = {
   ],
   examples: ['longrein up', 'longrein up --separate'],
   async run(call) {
+    const { bringUp, upSteps } = await import('../bring-up.ts');
     const clickhouse = call.options['clickhouse'] !== false;
     const stack = await withSteps(call.terminal, upSteps(clickhouse), (report) =>
       bringUp({ ...asked(call), clickhouse, report }),
@@ -23,7 +24,7 @@ export const up: CommandSpec = {
   },
 };
 
-function asked(call: Call): Pick<Parameters<typeof bringUp>[0], 'environment' | 'shape'> {
+function asked(call: Call): Pick<BringUpOptions, 'environment' | 'shape'> {
   const { environment } = call;
   return flagOption(call, 'separate') ? { environment, shape: 'separate' } : { environment };
 }

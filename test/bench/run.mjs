@@ -1,0 +1,21 @@
+// `npm run bench`: builds, starts a stack of its own (or uses LONGREIN_BENCH_STATE_DIR), prints one JSON line per figure.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBuilt } from '../../deploy/local/bootstrap.mjs';
+
+await ensureBuilt();
+const scratch = mkdtempSync(join(tmpdir(), 'longrein-bench-'));
+process.env.LONGREIN_STATE_DIR = join(scratch, '.longrein');
+const { up, down } = await import('../../dist/deploy/local/stack.js');
+const { bench } = await import('../../dist/test/bench/main.js');
+const tell = (event) => {
+  if (event.kind === 'step') process.stderr.write(`${event.name} ${event.state} ${event.detail}\n`);
+};
+try {
+  const stack = await up({}, tell);
+  await bench(stack, process.argv.slice(2));
+} finally {
+  await down({ wipe: true }, tell);
+  rmSync(scratch, { recursive: true, force: true });
+}

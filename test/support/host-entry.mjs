@@ -1,0 +1,8 @@
+// Runs the built services that the arguments name in this process, as a host of a stack does.
+import { readRuntimeConfig } from '../../dist/services/chassis/config/runtime-config.js';
+import { mainHost } from '../../dist/services/chassis/host/main.js';
+import { readCatalog } from '../../dist/services/chassis/host/run-host.js';
+import { factoriesOf } from '../../dist/services/main.js';
+
+const pools = readCatalog(readRuntimeConfig()).pools.map((pool) => pool.name);
+await mainHost(factoriesOf(process.argv.slice(2), pools));
