@@ -84,17 +84,23 @@ export const topics: readonly TopicDefinition[] = [
   publicTopic(deadLettersTopic, 'source key', { from: ['any'], to: ['cli', 'console'] }),
 ];
 
+/** A dead letter holds the bytes of another record in base64, and what is said of them. */
+const deadLetterBytesMax = (recordBytesMax: number): number =>
+  Math.ceil(recordBytesMax / 3) * 4 + 65_536;
+
 /** Settings of a topic at the broker, as text. `minInSync` is for replication factor 3 and up. */
 export function topicConfig(
   topic: TopicDefinition,
   recordBytesMax: number,
 ): Record<string, string> {
   const compact = topic.cleanup === 'compact';
+  const isDeadLetters = topic.name === deadLettersTopic;
+  const bytesMax = isDeadLetters ? deadLetterBytesMax(recordBytesMax) : recordBytesMax;
   return {
     'cleanup.policy': topic.cleanup,
     'retention.ms': String(topic.retentionMs ?? -1),
     'retention.bytes': '-1',
-    'max.message.bytes': String(recordBytesMax),
+    'max.message.bytes': String(bytesMax),
     'message.timestamp.type': 'CreateTime',
     ...(compact ? { 'min.cleanable.dirty.ratio': '0.5', 'segment.ms': String(dayMs) } : {}),
   };

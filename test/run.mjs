@@ -24,11 +24,16 @@ function runVitest(projects, report, env, more = []) {
 
 function countsOf(report) {
   try {
-    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
-      readFileSync(report, 'utf8'),
+    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } =
+      JSON.parse(readFileSync(report, 'utf8'));
+    const broken = testResults.filter(
+      (file) => file.status === 'failed' && file.assertionResults.length === 0,
     );
-    const broken = testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
-    return { passed: numPassedTests, failed: numFailedTests + broken.length, skipped: numPendingTests + numTodoTests };
+    return {
+      passed: numPassedTests,
+      failed: numFailedTests + broken.length,
+      skipped: numPendingTests + numTodoTests,
+    };
   } catch {
     return { passed: 0, failed: 1, skipped: 0 };
   }
@@ -39,7 +44,8 @@ async function withStack(run) {
   process.env.LONGREIN_STATE_DIR = join(stateDir, '.longrein');
   const { up, down } = await import('../dist/deploy/local/stack.js');
   const tell = (event) => {
-    if (event.kind === 'step') process.stderr.write(`  ${event.name} ${event.state} ${event.detail}\n`);
+    if (event.kind === 'step')
+      process.stderr.write(`  ${event.name} ${event.state} ${event.detail}\n`);
   };
   try {
     const stack = await up({}, tell);
@@ -62,9 +68,13 @@ const reports = mkdtempSync(join(tmpdir(), 'longrein-reports-'));
 const first = join(reports, 'quick.json');
 const second = join(reports, 'real.json');
 const codes = [await runVitest(quick, first, {}, filters)];
-codes.push(await withStack((env) => runVitest(real, second, env, ['--no-file-parallelism', ...filters])));
+codes.push(
+  await withStack((env) => runVitest(real, second, env, ['--no-file-parallelism', ...filters])),
+);
 const counts = [first, second].map(countsOf);
 const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
 rmSync(reports, { recursive: true, force: true });
-process.stdout.write(`${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`);
+process.stdout.write(
+  `${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
+);
 process.exit(sum('failed') > 0 || codes.some((code) => code !== 0) ? 1 : 0);

@@ -35,7 +35,10 @@ function run(command, args, quiet) {
     child.on('error', reject);
     child.on('close', (code) => {
       if (code === 0) resolve();
-      else reject(new Error(`${command} ${args.join(' ')} ended with ${code}:\n${Buffer.concat(output)}`));
+      else
+        reject(
+          new Error(`${command} ${args.join(' ')} ended with ${code}:\n${Buffer.concat(output)}`),
+        );
     });
   });
 }
@@ -44,7 +47,10 @@ const hashFile = (path) => createHash('sha256').update(readFileSync(path)).diges
 
 /** Dependencies are current if they were installed from this very lock file. */
 function installed(mark) {
-  return existsSync(mark) && readFileSync(mark, 'utf8') === hashFile(join(packageRoot, 'package-lock.json'));
+  return (
+    existsSync(mark) &&
+    readFileSync(mark, 'utf8') === hashFile(join(packageRoot, 'package-lock.json'))
+  );
 }
 
 async function install(quiet) {
@@ -76,7 +82,11 @@ async function build(quiet) {
   const mark = join(dist, '.built');
   if (built(mark)) return;
   process.stderr.write('Building …\n');
-  await run(process.execPath, [join(modules, 'typescript', 'bin', 'tsc'), '-p', packageRoot], quiet);
+  await run(
+    process.execPath,
+    [join(modules, 'typescript', 'bin', 'tsc'), '-p', packageRoot],
+    quiet,
+  );
   writeFileSync(mark, '');
 }
 

@@ -4,7 +4,13 @@ import type { LogRecord } from '../chassis/log/port.ts';
 import { goalLogId, inputId, sessionId } from '../chassis/protocol/ids.ts';
 import type { InputBody } from '../chassis/protocol/record.ts';
 import { saltOf, sealEvent } from '../chassis/protocol/seal.ts';
-import { type GoalProblem, type ParsedGoal, type PublicGoal, textIn } from './parse-goal.ts';
+import {
+  type GoalProblem,
+  headerLengthMax,
+  type ParsedGoal,
+  type PublicGoal,
+  textIn,
+} from './parse-goal.ts';
 
 /** From a record of the goals topic to the input that opens (or cancels) a goal log. */
 
@@ -18,11 +24,17 @@ type Written = Readonly<{
 
 const defaultTenant = 'default';
 
+/** A header that can be taken: neither empty nor too long. */
+function headerOf({ headers }: LogRecord, name: keyof typeof headerLengthMax): string | undefined {
+  const value = headers[name] ?? '';
+  return value === '' || value.length > headerLengthMax[name] ? undefined : value;
+}
+
 /** Header `ce_id`, else the member `id`, else the place in the topic. */
 const goalIdOf = (record: LogRecord, id: string | undefined): string =>
-  record.headers['ce_id'] ?? id ?? `${record.topic}/${record.partition}/${record.offset}`;
+  headerOf(record, 'ce_id') ?? id ?? `${record.topic}/${record.partition}/${record.offset}`;
 
-const sourceOf = (record: LogRecord): string => record.headers['ce_source'] ?? '';
+const sourceOf = (record: LogRecord): string => headerOf(record, 'ce_source') ?? '';
 
 function inputOf(
   goalLog: string,

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
 import type { Catalog } from '../chassis/catalog/catalog.ts';
 import { validateInputs } from '../chassis/catalog/inputs.ts';
-import { toError } from '../chassis/errors.ts';
+import { LongreinError, toError } from '../chassis/errors.ts';
 import { type Codec, isFramed } from '../chassis/log/codec.ts';
 import type { LogRecord } from '../chassis/log/port.ts';
 
@@ -65,23 +65,30 @@ function invalid(errors: readonly ErrorObject[] | null | undefined, body: JsonOb
   const path = `${first?.instancePath ?? ''}${extra === undefined ? '' : `/${String(extra)}`}`;
   const field = path.replace(/^\//, '').replaceAll('/', '.');
   const code = first?.keyword === 'required' ? 'GOAL_FIELD_MISSING' : 'GOAL_FIELD_INVALID';
-  const message = `${field === '' ? 'the goal' : field}: ${first?.message ?? 'is not valid'}`;
+  const allowed: unknown = first?.params['allowedValues'];
+  const choice = Array.isArray(allowed) ? `: ${allowed.join(', ')}` : '';
+  const message = `${field === '' ? 'the goal' : field}: ${first?.message ?? 'is not valid'}${choice}`;
   const fix = `See the schema of a goal (schemas/public/goal.v1.json) for "${field}".`;
   return problem({ code, message, fix, ...(field === '' ? {} : { field }) }, body);
 }
 
+const unknownSchema = (message: string): GoalProblem => ({
+  code: 'SCHEMA_ID_UNKNOWN',
+  message,
+  fix: 'Encode with the newest schema of the subject longrein.goal, or send plain JSON.',
+});
+
 function decode(value: Uint8Array, codec: Codec): { body: unknown } | GoalProblem {
   try {
+    // Fatal: bytes that are no UTF-8 would be taken up with other characters in their place.
     if (!isFramed(value))
-      return { body: JSON.parse(Buffer.from(value).toString('utf8')) as unknown };
+      return { body: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value)) };
     const { schemaId, subject, body } = codec.decode(value);
     if (subject === 'goal' || subject === 'goal-cancel') return { body };
-    return {
-      code: 'SCHEMA_ID_UNKNOWN',
-      message: `the schema id ${schemaId} is not one of a goal`,
-      fix: 'Encode with the newest schema of the subject longrein.goal, or send plain JSON.',
-    };
+    return unknownSchema(`the schema id ${schemaId} is not one of a goal`);
   } catch (thrown) {
+    if (thrown instanceof LongreinError && thrown.code === 'SCHEMA_ID_UNKNOWN')
+      return unknownSchema(thrown.message);
     const message = `the goal is not JSON: ${toError(thrown).message}`;
     return { code: 'GOAL_NOT_JSON', message, fix: 'Send one JSON object in UTF-8.' };
   }
@@ -102,6 +109,19 @@ function checkPlan(goal: PublicGoal, catalog: Catalog): GoalProblem | undefined 
   if (first === undefined) return undefined;
   const field = first.field.startsWith('inputs') ? first.field : `inputs.${first.field}`;
   return { code: 'INPUT_INVALID', field, message: first.message, fix: first.fix };
+}
+
+/** The longest that headers may be; the same bounds that the members `id` and `source` have. */
+export const headerLengthMax = { ce_id: 128, ce_source: 512 } as const;
+
+function headerProblem({ headers }: LogRecord): GoalProblem | undefined {
+  for (const [field, most] of Object.entries(headerLengthMax)) {
+    const { length } = headers[field] ?? '';
+    if (length <= most) continue;
+    const message = `the header ${field} has ${length} characters; at most ${most} are taken`;
+    return { code: 'GOAL_HEADER_INVALID', field, message, fix: `Send a shorter ${field}.` };
+  }
+  return undefined;
 }
 
 /** Reads one record of the goals topic. Pure but for the compiled schemas; never throws for bad bytes. */
@@ -133,6 +153,8 @@ export function parseGoal(
     });
   }
   const object = body as JsonObject;
+  const header = headerProblem(record);
+  if (header !== undefined) return problem(header, object);
   if ('cancel' in object) {
     return isCancel(object) ? { kind: 'cancel', cancel: object } : invalid(isCancel.errors, object);
   }

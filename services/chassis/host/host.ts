@@ -38,7 +38,8 @@ export class Host {
   private readonly watermarks: Watermarks;
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
-  private wanted = new Set<string>();
+  /** Partitions that the group gave us; undefined until it said so first. */
+  private wanted: ReadonlySet<string> | undefined;
   private reader: Reader | undefined;
   private membership: Membership | undefined;
   private cancelTick: (() => void) | undefined;
@@ -139,13 +140,10 @@ export class Host {
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
   get ready(): boolean {
-    if (this.opening.size > 0) return false;
-    const own = [...this.partitions.values()].filter((one) => this.wanted.has(nameOf(one.name)));
-    return (
-      this.membership !== undefined &&
-      own.length === this.wanted.size &&
-      own.every((one) => one.ready)
-    );
+    const { wanted } = this;
+    if (wanted === undefined || this.opening.size > 0) return false;
+    const own = [...this.partitions.values()].filter((one) => wanted.has(nameOf(one.name)));
+    return own.length === wanted.size && own.every((one) => one.ready);
   }
 
   /**
@@ -203,7 +201,7 @@ export class Host {
     const bounds = (await log.bounds(at.topic)).get(at.partition);
     if (bounds === undefined)
       throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
-    if (!this.wanted.has(nameOf(at)) || this.reader === undefined) return;
+    if (!this.wanted?.has(nameOf(at)) || this.reader === undefined) return;
     if (known !== undefined) return known.standUp(bounds.high);
     const partition = new Partition(at, this.partitionParts(at), bounds);
     this.partitions.set(nameOf(at), partition);
@@ -272,7 +270,7 @@ export class Host {
   /** Partitions that are not ours any more and have nothing running are read no longer. */
   private dropIdle(): void {
     for (const [name, partition] of this.partitions) {
-      if (this.wanted.has(name) || !partition.idle || this.opening.has(name)) continue;
+      if (this.wanted?.has(name) || !partition.idle || this.opening.has(name)) continue;
       this.reader?.unassign(partition.name);
       this.partitions.delete(name);
     }

@@ -63,6 +63,10 @@ export function createCodec(ids: ReadonlyMap<string, number>): Codec {
         return { schemaId: id, subject: byId.get(id), body: JSON.parse(json) as unknown };
       } catch (thrown) {
         const { message } = toError(thrown);
+        if (!byId.has(id)) {
+          const why = `the schema id ${id} is not known, and what follows it is not JSON`;
+          throw new LongreinError('SCHEMA_ID_UNKNOWN', why, { cause: thrown });
+        }
         throw new LongreinError('RECORD_NOT_JSON', `the value is not JSON: ${message}`, {
           cause: thrown,
         });

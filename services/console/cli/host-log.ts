@@ -4,7 +4,9 @@ export interface HostNews {
   /** The process with this pid said that it owns its partitions. */
   readonly ready: boolean;
   /** Why it ended, if it said so. */
-  readonly fatal: { readonly code: string; readonly message: string; readonly fix: string } | undefined;
+  readonly fatal:
+    | { readonly code: string; readonly message: string; readonly fix: string }
+    | undefined;
   /** What it waits for, by its newest warning. */
   readonly waiting: string | undefined;
 }

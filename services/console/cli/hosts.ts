@@ -120,11 +120,7 @@ interface Watched {
   readonly ready: boolean;
 }
 
-async function launch(
-  options: HostsOptions,
-  plan: HostPlan,
-  memory: HostMemory,
-): Promise<Watched> {
+async function launch(options: HostsOptions, plan: HostPlan, memory: HostMemory): Promise<Watched> {
   const { settings, report, env } = options;
   const book = await StackBook.open(settings.stateDir);
   const before = book.find(plan.name);

@@ -125,14 +125,22 @@ function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefine
     }
     case 'task.completed': {
       const { task } = event.data;
-      return good('task', task, `done in ${duration(event.atMs - (tasks.get(task) ?? event.atMs))}`);
+      return good(
+        'task',
+        task,
+        `done in ${duration(event.atMs - (tasks.get(task) ?? event.atMs))}`,
+      );
     }
     case 'task.failed':
       return bad('task', event.data.task, joined(event.data.code, words(event.content.message)));
     case 'task.retry-scheduled':
       return busy('task', event.data.task, `again in ${duration(event.data.dueAtMs - event.atMs)}`);
     case 'task.abandoned':
-      return bad('task', event.data.task, `given up after ${count(event.data.attempts, 'attempt')}`);
+      return bad(
+        'task',
+        event.data.task,
+        `given up after ${count(event.data.attempts, 'attempt')}`,
+      );
     case 'task.timed-out':
       return bad('task', event.data.task, 'ran out of time');
     case 'task.skipped':

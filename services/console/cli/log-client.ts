@@ -1,7 +1,7 @@
 /** The log as a client uses it: publish to the goals topic, read what becomes of a goal. */
 import { goalsTopic } from '../../../schemas/topics.ts';
-import { createFixedCodec, isFramed } from '../../chassis/log/codec.ts';
 import { LongreinError } from '../../chassis/errors.ts';
+import { createFixedCodec, isFramed } from '../../chassis/log/codec.ts';
 import { createKafkaLog } from '../../chassis/log/kafka/kafka-log.ts';
 import { partitionOf } from '../../chassis/log/partition.ts';
 import type { LogPort, LogRecord, OutgoingRecord, PartitionName } from '../../chassis/log/port.ts';

@@ -51,7 +51,9 @@ export async function runCli(argv: readonly string[], context: Context): Promise
 function usageOf(error: CommanderError, complaint: string): UsageError {
   if (error.code === 'commander.help') {
     const command = /^Usage: (.*?)( \[options\])? \[command\]/m.exec(complaint)?.[1] ?? 'longrein';
-    const known = [...complaint.matchAll(/^ {2}([a-z]+)(?: .*)? {2,}\S/gm)].map((found) => found[1]);
+    const known = [...complaint.matchAll(/^ {2}([a-z]+)(?: .*)? {2,}\S/gm)].map(
+      (found) => found[1],
+    );
     const names = known.filter((name) => name !== 'help').join(', ');
     return new UsageError(`\`${command}\` needs a command`, `One of: ${names}.`);
   }
@@ -67,7 +69,9 @@ function build(
   complain: (text: string) => void,
 ): Command {
   const program = new Command('longrein')
-    .description('Runs AI agents from a distance: every decision in a log, every session replayable.')
+    .description(
+      'Runs AI agents from a distance: every decision in a log, every session replayable.',
+    )
     .version(release, '-V, --version', 'print the release')
     .helpOption('-h, --help', 'how to use it')
     .exitOverride()

@@ -4,9 +4,9 @@
  */
 import type { SeenEvent } from '../../../schemas/event.ts';
 import { keysTopic, resultsTopic, sessionTopic } from '../../../schemas/topics.ts';
-import type { LogPort, LogRecord, PartitionName, Reader } from '../../chassis/log/port.ts';
-import { partitionOf } from '../../chassis/log/partition.ts';
 import { LongreinError } from '../../chassis/errors.ts';
+import { partitionOf } from '../../chassis/log/partition.ts';
+import type { LogPort, LogRecord, PartitionName, Reader } from '../../chassis/log/port.ts';
 import type { AcceptanceState } from '../../chassis/protocol/acceptance.ts';
 import { goalLogId } from '../../chassis/protocol/ids.ts';
 import { parseHeader, type RecordBody } from '../../chassis/protocol/record.ts';

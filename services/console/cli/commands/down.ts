@@ -28,8 +28,13 @@ export const down: CommandSpec = {
       return exitCodes.done;
     }
     const { stopped, wiped } = result;
-    const what = stopped.length === 0 ? 'Nothing ran.' : `Stopped ${count(stopped.length, 'process', 'processes')}.`;
-    const data = wiped ? `Removed ${settings.stateDir}.` : `The data stays in ${settings.stateDir}.`;
+    const what =
+      stopped.length === 0
+        ? 'Nothing ran.'
+        : `Stopped ${count(stopped.length, 'process', 'processes')}.`;
+    const data = wiped
+      ? `Removed ${settings.stateDir}.`
+      : `The data stays in ${settings.stateDir}.`;
     call.terminal.out(`${what} ${data}\n`);
     return exitCodes.done;
   },

@@ -31,11 +31,15 @@ function tell(context: Context, seen: StackStatus): string {
   if (seen.brokers === undefined) {
     return `Nothing runs (${seen.stateDir}). Start it with: longrein up\n`;
   }
-  const paint = (cell: string, value: string): string =>
-    value === 'ok' ? green(cell) : red(cell);
+  const paint = (cell: string, value: string): string => (value === 'ok' ? green(cell) : red(cell));
   const rows = [...addressRows(seen), ...processRows(seen)];
   const text = table({
-    columns: [{ title: 'WHAT' }, { title: 'STATE', paint }, { title: 'PID', right: true }, { title: 'WHERE' }],
+    columns: [
+      { title: 'WHAT' },
+      { title: 'STATE', paint },
+      { title: 'PID', right: true },
+      { title: 'WHERE' },
+    ],
     rows,
     widthMax: context.terminal.columns,
     paintTitle: bold,

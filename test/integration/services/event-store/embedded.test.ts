@@ -123,11 +123,14 @@ test('20,000 events of a kilobyte are stored exactly, and the next one is there 
   store.attach(host);
   await database.prepare();
   const startedMs = Date.now();
+  const cpuBefore = process.cpuUsage();
   await host.start([]);
   await store.start();
   const all = partitions + sessions * (eventsPerSession + 1);
   expect(await waitFor(() => inserted === all, 60_000)).toBe(true);
   const tookMs = Date.now() - startedMs;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const cpuMs = Math.round((user + system) / 1_000);
   expect(await countRecords()).toBe(all);
 
   const lastMs = Date.now();
@@ -136,7 +139,7 @@ test('20,000 events of a kilobyte are stored exactly, and the next one is there 
   expect(await waitFor(async () => (await countRecords()) === all + 1, 10_000)).toBe(true);
   const lagMs = Date.now() - lastMs;
   process.stdout.write(
-    `${JSON.stringify({ measured: 'event-store', rows: all, rowsPerSecond: Math.round((all / tookMs) * 1_000), lagMs })}\n`,
+    `${JSON.stringify({ measured: 'event-store', rows: all, rowsPerSecond: Math.round((all / tookMs) * 1_000), cpuMs, lagMs })}\n`,
   );
 
   await expectRowsEqualRecords(cluster);

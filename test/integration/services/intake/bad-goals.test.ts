@@ -147,7 +147,7 @@ const bad: readonly BadGoal[] = [
     what: 'a header ce_id that is too long',
     value: goal({ plan: 'echo' }),
     headers: { ce_id: 'x'.repeat(129) },
-    code: 'GOAL_ID_INVALID',
+    code: 'GOAL_HEADER_INVALID',
     field: 'ce_id',
     says: /128/,
   },

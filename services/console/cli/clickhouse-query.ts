@@ -1,0 +1,103 @@
+/** Reads from ClickHouse over HTTP, and only reads: every query is sent with `readonly`. */
+import { errorCode } from '../../../deploy/local/files.ts';
+import { withoutCredentials } from '../../../deploy/local/probes.ts';
+import { LongreinError, toError } from '../../chassis/errors.ts';
+import { type ClickhouseAddress, readClickhouseAddress } from './config.ts';
+import type { Environment } from './context.ts';
+
+export interface Query {
+  readonly sql: string;
+  /** The format of the answer, if the statement names none. */
+  readonly format: string;
+  /** Values for `{name:Type}` in the statement. */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly format: string;
+  readonly text: string;
+}
+
+/** Throws CLICKHOUSE_UNKNOWN, CLICKHOUSE_UNREACHABLE or SQL_FAILED. */
+export async function queryClickhouse(environment: Environment, query: Query): Promise<Answer> {
+  const address = await readClickhouseAddress(environment);
+  if (address === undefined) {
+    throw new LongreinError('CLICKHOUSE_UNKNOWN', 'no ClickHouse is known', {
+      fix: 'Run `longrein up` (without --no-clickhouse), or set LONGREIN_CLICKHOUSE_URL.',
+    });
+  }
+  const answer = await ask(address, query, 'longrein');
+  // Before the event store has run there is no database of ours, but other questions have answers.
+  const response = answer.code === noSuchDatabase ? await ask(address, query, 'default') : answer;
+  if (response.ok) return { format: response.format ?? query.format, text: response.text };
+  throw sqlError(response.text, answer.code ?? response.code);
+}
+
+const noSuchDatabase = 81;
+
+interface Response {
+  readonly ok: boolean;
+  readonly text: string;
+  readonly format: string | undefined;
+  /** ClickHouse's number of the error. */
+  readonly code: number | undefined;
+}
+
+async function ask(address: ClickhouseAddress, query: Query, database: string): Promise<Response> {
+  const settings = new URLSearchParams({
+    database,
+    default_format: query.format,
+    readonly: '2',
+    wait_end_of_query: '1',
+    output_format_json_quote_64bit_integers: '1',
+  });
+  for (const [name, value] of Object.entries(query.parameters ?? {})) {
+    settings.set(`param_${name}`, value);
+  }
+  const pair = Buffer.from(`${address.user}:${address.password}`).toString('base64');
+  const headers = { authorization: `Basic ${pair}`, 'content-type': 'text/plain; charset=utf-8' };
+  const base = withoutCredentials(address.url);
+  try {
+    const response = await fetch(`${base}/?${settings}`, {
+      method: 'POST',
+      headers,
+      body: query.sql,
+    });
+    const text = await response.text();
+    const code = Number(/^Code: (\d+)\./.exec(text)?.[1] ?? Number.NaN);
+    return {
+      ok: response.ok,
+      text,
+      format: response.headers.get('x-clickhouse-format') ?? undefined,
+      code: response.ok || Number.isNaN(code) ? undefined : code,
+    };
+  } catch (thrown) {
+    throw unreachable(base, thrown);
+  }
+}
+
+function unreachable(url: string, thrown: unknown): LongreinError {
+  const error = toError(thrown);
+  const reason = errorCode(error.cause) ?? error.message;
+  return new LongreinError('CLICKHOUSE_UNREACHABLE', `ClickHouse at ${url}: ${reason}`, {
+    fix: 'Run `longrein up` to start it again, or correct LONGREIN_CLICKHOUSE_URL.',
+    retryable: true,
+    cause: thrown,
+  });
+}
+
+const fixes: Readonly<Record<number, string>> = {
+  60: 'See what there is: longrein sql "SHOW TABLES"',
+  81: 'The event store makes its tables when it starts: longrein up',
+  164: 'This command only reads. Send changes to ClickHouse itself.',
+  47: 'See the columns: longrein sql "DESCRIBE TABLE events"',
+};
+
+function sqlError(text: string, code: number | undefined): LongreinError {
+  const message = text
+    .replace(/^Code: \d+\. DB::Exception: /, '')
+    .replace(/\s*\(version [^)]*\)\s*$/, '')
+    .trim();
+  const fix = fixes[code ?? 0] ?? 'Correct the statement; it is ClickHouse SQL.';
+  return new LongreinError('SQL_FAILED', message, { fix });
+}

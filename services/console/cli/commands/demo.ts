@@ -1,0 +1,124 @@
+import { join, resolve } from 'node:path';
+import { packageRoot } from '../../../chassis/config/package-root.ts';
+import { modelOf, workspaceDirOf } from '../config.ts';
+import { type Call, type CommandSpec, textOption, writeJson } from '../context.ts';
+import { type ExitCode, exitCodes } from '../exit-code.ts';
+import { duration } from '../figures.ts';
+import { printLine } from '../live-print.ts';
+import type { LockFile } from '../lock-file.ts';
+import { outputText, statusLine } from '../result-print.ts';
+import { withSteps } from '../steps.ts';
+import type { Followed } from '../submit.ts';
+
+/** Starts the stack, audits a lock file on it, shows the report and where to look next. */
+export const demo: CommandSpec = {
+  name: 'demo',
+  about: 'start the stack and audit a package-lock.json on it',
+  options: [{ flags: '--path <file>', about: 'a lock file; the one of this package if not given' }],
+  examples: ['longrein demo', 'longrein demo --path ../shop/package-lock.json'],
+  async run(call) {
+    const { placeLockFile } = await import('../lock-file.ts');
+    const given = textOption(call, 'path');
+    const path =
+      given === undefined
+        ? join(packageRoot, 'package-lock.json')
+        : resolve(call.workingDir, given);
+    const lock = await placeLockFile(path, workspaceDirOf(call.environment));
+    const { bringUp, upSteps } = await import('../bring-up.ts');
+    const { environment } = call;
+    await withSteps(call.terminal, upSteps(true), (report) =>
+      bringUp({ environment, clickhouse: true, report }),
+    );
+    const followed = await audit(call, lock);
+    return finish(call, lock, followed);
+  },
+};
+
+async function audit(call: Call, lock: LockFile): Promise<Followed> {
+  const { withLog } = await import('../log-client.ts');
+  const { followGoal, nameGoal } = await import('../submit.ts');
+  const { terminal } = call;
+  const colors = terminal.errColors;
+  const goal = nameGoal({
+    goal: `Audit the dependencies in ${lock.source}`,
+    plan: 'lockfile-audit',
+    inputs: { path: lock.path },
+    labels: { demo: 'lockfile-audit' },
+  });
+  let startedMs = Date.now();
+  return await withLog(call.environment, (log) =>
+    followGoal({
+      log,
+      goal,
+      fromStart: false,
+      onPublished: (_, atMs) => {
+        startedMs = atMs;
+        terminal.err(`\n${colors.bold('goal')} ${goal.goalId}: audit ${lock.source}\n`);
+      },
+      onLine: (line) =>
+        printLine({ write: terminal.err, colors, columns: terminal.columns, startedMs }, line),
+      onSilence: () => terminal.err('Nothing is heard of the goal yet; still waiting.\n'),
+    }),
+  );
+}
+
+function finish(call: Call, lock: LockFile, followed: Followed): ExitCode {
+  const { result, elapsedMs, providers } = followed;
+  const scripted = providers.includes('scripted');
+  // The clock of this process began with the command, builds and downloads included.
+  const commandMs = Math.round(performance.now());
+  if (call.json) {
+    const { session, goalId } = result;
+    writeJson(call, {
+      goalId,
+      session,
+      lockFile: lock.source,
+      commandMs,
+      elapsedMs,
+      scripted,
+      result,
+    });
+  } else {
+    tell(call, followed, { commandMs, scripted });
+  }
+  return result.status === 'completed' ? exitCodes.done : exitCodes.failed;
+}
+
+function tell(
+  call: Call,
+  { result, elapsedMs }: Followed,
+  { commandMs, scripted }: { commandMs: number; scripted: boolean },
+): void {
+  const { terminal } = call;
+  const { bold, dim, yellow } = terminal.colors;
+  const text = outputText(terminal, result.output);
+  if (text !== '') terminal.out(`\n${text}`);
+  terminal.out(`\n${statusLine(terminal, result, elapsedMs)}`);
+  terminal.out(dim(`goal ${duration(elapsedMs)}, from command to result ${duration(commandMs)}\n`));
+  if (scripted) {
+    terminal.out(
+      `${yellow('The summary came from the scripted model')}, which needs no key. ${realModel}\n`,
+    );
+  } else if (modelOf(call.environment) !== undefined) {
+    terminal.out(`The summary was written by ${modelOf(call.environment)}.\n`);
+  }
+  const width = 60;
+  const next = lookFurther(result.session).map(
+    ([command, what]) => `  ${bold(command.padEnd(width))}${dim(what)}\n`,
+  );
+  terminal.out(`\nLook further:\n${next.join('')}`);
+}
+
+const realModel = 'For a real one: LONGREIN_MODEL=openai/gpt-4o-mini OPENAI_API_KEY=… npm run demo';
+
+function lookFurther(session: string): readonly (readonly [string, string])[] {
+  return [
+    [
+      `npx longrein sql "SELECT type, count() FROM events WHERE session_id = '${session}' GROUP BY type"`,
+      '',
+    ],
+    [`npx longrein session show ${session}`, ''],
+    [`npx longrein replay verify ${session}`, ''],
+    ['npx longrein down', ''],
+  ];
+}

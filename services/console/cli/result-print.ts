@@ -1,0 +1,36 @@
+/** How the result of a goal is shown to a person. */
+import { dollars, duration } from './figures.ts';
+import { plainMarkdown } from './markdown.ts';
+import type { GoalResult } from './session-feed.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `completed in 1.2 s, 310 tokens, $0`, or what went wrong and what to do. */
+export function statusLine(terminal: Terminal, result: GoalResult, elapsedMs: number): string {
+  const { green, red, bold } = terminal.colors;
+  const { status, error, usage } = result;
+  const paint = status === 'completed' ? green : red;
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const spent = tokens === 0 ? '' : `, ${tokens} tokens, ${dollars(usage.costNanoUsd)}`;
+  const lines = [`${paint(bold(status))} in ${duration(elapsedMs)}${spent}`];
+  if (error !== undefined) {
+    const where = error.task ?? error.field;
+    lines.push(`${error.message}${where === undefined ? '' : ` (${where})`} [${error.code}]`);
+    if (error.fix !== undefined) lines.push(`${bold('fix')}  ${error.fix}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** The output of a goal: a report as text where it has one, else JSON. */
+export function outputText(terminal: Terminal, output: unknown): string {
+  if (output === undefined) return '';
+  if (typeof output === 'string') return `${output}\n`;
+  const markdown = markdownIn(output);
+  if (markdown === undefined) return `${JSON.stringify(output, null, 2)}\n`;
+  const widthMax = Math.min(terminal.columns, 100);
+  return plainMarkdown(markdown, { heading: terminal.colors.bold, widthMax });
+}
+
+function markdownIn(output: unknown): string | undefined {
+  if (typeof output !== 'object' || output === null || !('markdown' in output)) return undefined;
+  return typeof output.markdown === 'string' ? output.markdown : undefined;
+}
