@@ -4,6 +4,8 @@ export const limits = {
   recordBytesMax: 1_048_576,
   /** A turn, contents inline only below `contentInlineBytesMax`: leaves room for headers and framing. */
   turnBytesMax: 900_000,
+  /** Events of one turn; its schema says the same. */
+  turnEventsMax: 4_096,
   /** Larger contents go to blobs: a record stays small enough to be batched. */
   contentInlineBytesMax: 32_768,
   /** A goal on the public topic, as it came. */
@@ -14,6 +16,8 @@ export const limits = {
   keyQueueMax: 1_000,
   /** How long a claim without outcome waits after its deadline before it counts as lost. */
   claimGraceMs: 5_000,
+  /** How long after its deadline an effect is stopped that did not keep it by itself: less than the grace. */
+  effectOverrunMs: 1_000,
   /** How long a heartbeat may be missing before its instance counts as gone. */
   presenceMs: 5_000,
   /** Records of one request to a partition: group commit without long requests. */

@@ -1,6 +1,7 @@
 import { createAggregator } from './aggregator/service.ts';
 import { LongreinError } from './chassis/errors.ts';
 import type { ServiceFactory } from './chassis/host/service-context.ts';
+import { createEventStoreService } from './event-store/service.ts';
 import { createIntake } from './intake/service.ts';
 import { createModelGateway } from './model-gateway/service.ts';
 import { createPlanner } from './planner/service.ts';
@@ -23,6 +24,7 @@ const single: Readonly<Record<string, ServiceFactory>> = {
   'tool-runner': createToolRunner,
   'sandbox-executor': createSandboxExecutor,
   aggregator: createAggregator,
+  'event-store': createEventStoreService,
 };
 
 /** Names that `longrein start` takes, besides `all`; `worker-pool` stands for every pool, `worker-pool:NAME` for one. */

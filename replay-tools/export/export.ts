@@ -141,6 +141,9 @@ export async function exportToFile(
     const error = toError(thrown);
     if (!isSystemError(error)) throw error;
     const fix = 'name a file in a directory that exists and may be written, with room for it';
-    throw new LongreinError('EXPORT_NOT_WRITTEN', `${path} cannot be written: ${error.message}`, { fix, cause: error });
+    throw new LongreinError('EXPORT_NOT_WRITTEN', `${path} cannot be written: ${error.message}`, {
+      fix,
+      cause: error,
+    });
   }
 }

@@ -8,7 +8,12 @@ import {
   type RecordKind,
 } from '../../services/chassis/protocol/record.ts';
 import { fillFromBlobs } from './contents.ts';
-import { acceptanceHeader, type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
+import {
+  acceptanceHeader,
+  type SessionSource,
+  type SourceRecord,
+  sessionUnknown,
+} from './source.ts';
 
 /**
  * A session from the rows of `longrein.events`. Of other sessions only thin columns are read; nothing here uses the
@@ -188,7 +193,8 @@ export async function readFromClickHouse(
 ): Promise<SessionSource> {
   const place = await placeOf(reading, session);
   if (place === undefined) {
-    const fix = 'it may not be stored yet (see `longrein status` for the lag); the log itself has every session that runs';
+    const fix =
+      'it may not be stored yet (see `longrein status` for the lag); the log itself has every session that runs';
     throw sessionUnknown(session, `ClickHouse at ${reading.address}`, fix);
   }
   const { topic, partition, low } = place;

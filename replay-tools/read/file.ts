@@ -43,7 +43,9 @@ function checkHead(line: string, origin: string): void {
       fix: 'name a file that `longrein replay export` wrote',
     });
   const message = `${origin} is an export of version ${version}; this release reads ${exportVersion}`;
-  throw new LongreinError('EXPORT_NEWER', message, { fix: 'read it with the release that wrote it' });
+  throw new LongreinError('EXPORT_NEWER', message, {
+    fix: 'read it with the release that wrote it',
+  });
 }
 
 /** One reading of a file, line by line. */
@@ -135,6 +137,9 @@ export async function readExport(path: string): Promise<SessionSource> {
     const error = toError(thrown);
     if (!('syscall' in error)) throw error;
     const fix = 'name a file that exists and may be read';
-    throw new LongreinError('EXPORT_MISSING', `${path} cannot be read: ${error.message}`, { fix, cause: error });
+    throw new LongreinError('EXPORT_MISSING', `${path} cannot be read: ${error.message}`, {
+      fix,
+      cause: error,
+    });
   }
 }

@@ -4,7 +4,11 @@ import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import type { Codec } from '../../services/chassis/log/codec.ts';
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { Bounds, LogPort, LogRecord, PartitionName } from '../../services/chassis/log/port.ts';
-import { parseHeader, type RecordBody, type RecordHeader } from '../../services/chassis/protocol/record.ts';
+import {
+  parseHeader,
+  type RecordBody,
+  type RecordHeader,
+} from '../../services/chassis/protocol/record.ts';
 import { fillFromBlobs } from './contents.ts';
 import { readPartition } from './partition-reader.ts';
 import { isNeeded, type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
@@ -116,6 +120,7 @@ export async function readFromLog(
     if (place !== undefined && (await holds(reading.log, place, session)))
       return sourceAt(reading, place, session);
   }
-  const fix = 'list sessions with `longrein session list`, or read an export or ClickHouse if the log was trimmed';
+  const fix =
+    'list sessions with `longrein session list`, or read an export or ClickHouse if the log was trimmed';
   throw sessionUnknown(session, `the log (${searched.join(', ')})`, fix);
 }

@@ -14,7 +14,10 @@ const failed = (at: PartitionName, cause: Error): LongreinError =>
   new LongreinError(
     'PARTITION_UNREADABLE',
     `${at.topic}/${at.partition} cannot be read: ${cause.message}`,
-    { fix: 'see whether the topic still holds these offsets, then run the same command again', cause },
+    {
+      fix: 'see whether the topic still holds these offsets, then run the same command again',
+      cause,
+    },
   );
 
 /**

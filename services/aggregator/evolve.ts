@@ -66,7 +66,8 @@ function endingOf(event: EndingEvent): Ending {
     return { status: 'failed', code, task: task ?? null, message, output: null };
   }
   const reason = event.content.reason === undefined ? '' : `: ${textOf(event.content.reason)}`;
-  const message = `Cancelled by ${event.data.requestedBy}${reason}`;
+  const who = event.data.requestedBy === '' ? '' : ` by ${event.data.requestedBy}`;
+  const message = `Cancelled${who}${reason}`;
   return { status: 'cancelled', code: 'SESSION_CANCELLED', task: null, message, output: null };
 }
 

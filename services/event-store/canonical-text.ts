@@ -1,8 +1,8 @@
 import { canonical } from '../chassis/protocol/hash.ts';
 
 /**
- * The same text as `canonical` gives, several times as fast, for the many small values of rows: the engine writes it in
- * one go, from a copy whose keys are in order.
+ * The same text as `canonical` gives, several times as fast, for the many small values of rows: the
+ * engine writes it in one go, from a copy whose keys are in order.
  */
 export function canonicalText(value: unknown): string {
   try {
@@ -15,7 +15,10 @@ export function canonicalText(value: unknown): string {
 
 const unorderable = Symbol('unorderable');
 
-/** Keys that an object does not keep where they were put: whole numbers come first, in order of size. */
+/**
+ * Keys that an object does not keep where they were put: whole numbers come first, in order of
+ * size.
+ */
 const isMoved = (key: string): boolean =>
   key === '__proto__' || (key.charCodeAt(0) < 58 && key.charCodeAt(0) > 47);
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { LongreinError } from '../chassis/errors.ts';
 
-/** Where ClickHouse is, and who asks. The database is always `longrein`: its name stands in the migrations. */
+/**
+ * Where ClickHouse is, and who asks. The database is always `longrein`: its name stands in the
+ * migrations.
+ */
 export type EventStoreConfig = Readonly<{
   url: string;
   user: string;
@@ -22,8 +25,8 @@ const variables = z.object({
 });
 
 /**
- * The config from the environment; `known.url` is used where no variable gives one. Throws CONFIG_INVALID, which
- * names the variable, or CONFIG_MISSING.
+ * The config from the environment; `known.url` is used where no variable gives one. Throws
+ * CONFIG_INVALID, which names the variable, or CONFIG_MISSING.
  */
 export function readEventStoreConfig(
   environment: Environment = process.env,

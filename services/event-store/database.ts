@@ -10,8 +10,9 @@ import { migrate } from './migrations.ts';
 export type EventDatabase = Readonly<{
   table: EventTable;
   /**
-   * Brings the schema to this release. Throws CLICKHOUSE_SCHEMA_NEWER, CLICKHOUSE_MIGRATION_CHANGED, or what
-   * `insertFailure` says, with the address; retryable where ClickHouse is away.
+   * Brings the schema to this release. Throws CLICKHOUSE_SCHEMA_NEWER,
+   * CLICKHOUSE_MIGRATION_CHANGED, or what `insertFailure` says, with the address; retryable where
+   * ClickHouse is away.
    */
   prepare(): Promise<void>;
   close(): Promise<void>;

@@ -7,10 +7,12 @@ import {
 } from '../chassis/protocol/service-logic.ts';
 
 /**
- * Which records of a source partition are stored next. One session of `longrein.sinks` follows one partition: it fixes
- * a range in its log before anything is written, and only a fixed range is written, always under the same name.
+ * Which records of a source partition are stored next. One session of `longrein.sinks` follows one
+ * partition: it fixes a range in its log before anything is written, and only a fixed range is
+ * written, always under the same name.
  *
- * R1 Ranges of a partition follow each other without gap or overlap; the bounds of a fixed range never change.
+ * R1 Ranges of a partition follow each other without gap or overlap; the bounds of a fixed range
+ * never change.
  * R2 At most one range is fixed and not stored.
  */
 
@@ -55,7 +57,8 @@ export const rowsEnough = 2_000;
 /** Fewer rows wait no longer than this, in milliseconds. */
 export const waitEnoughMs = 200;
 /**
- * A write is tried until it succeeds, and repeating it is harmless: the deadline only has to be later than any outage.
+ * A write is tried until it succeeds, and repeating it is harmless: the deadline only has to be
+ * later than any outage.
  */
 const deadlineMs = 86_400_000;
 

@@ -4,8 +4,8 @@ import type { LogRecord } from '../chassis/log/port.ts';
 import { parseHeader, type RecordBody, type RecordHeader } from '../chassis/protocol/record.ts';
 
 /**
- * A record of any topic, read as far as it can be. Contents that lie in the blob store stay there: rows keep their
- * names, and judging a record needs none of them.
+ * A record of any topic, read as far as it can be. Contents that lie in the blob store stay there:
+ * rows keep their names, and judging a record needs none of them.
  */
 export type DecodedRecord = Readonly<{
   log: LogRecord;
@@ -20,10 +20,13 @@ export type DecodedRecord = Readonly<{
 const frameBytes = 5;
 
 /** Never throws: what cannot be read is kept as bytes. */
-export function decodeRecord(log: LogRecord): DecodedRecord {
+export const decodeRecord = (log: LogRecord): DecodedRecord => decodeWith(log, headerOf(log));
+
+/** The same where the header is known already. */
+export function decodeWith(log: LogRecord, header: RecordHeader | undefined): DecodedRecord {
   const text = textIn(log);
   const value = text === undefined ? undefined : parse(text);
-  return { log, header: headerOf(log), value, text: value === undefined ? undefined : text };
+  return { log, header, value, text: value === undefined ? undefined : text };
 }
 
 function headerOf(log: LogRecord): RecordHeader | undefined {

@@ -3,8 +3,8 @@ import { isObject } from './decoded-record.ts';
 import type { RowDraft } from './row.ts';
 
 /**
- * Members of an event's data that have columns of their own. Tokens and money stand only in the row of the call that
- * they were spent in, so that a sum over all rows counts nothing twice.
+ * Members of an event's data that have columns of their own. Tokens and money stand only in the row
+ * of the call that they were spent in, so that a sum over all rows counts nothing twice.
  */
 
 const UINT32 = 2 ** 32 - 1;

@@ -8,7 +8,9 @@ export type Insertion = Readonly<{
   token: string;
   /** The rows, as soon as they are read. */
   rows(): Promise<readonly EventRow[]>;
-  /** `shutdown` ends it between two attempts, `cancelled` because somebody else stored the range. */
+  /**
+   * `shutdown` ends it between two attempts, `cancelled` because somebody else stored the range.
+   */
   signal: AbortSignal;
 }>;
 
@@ -22,8 +24,8 @@ export type InserterParts = Readonly<{
 
 export type Inserter = Readonly<{
   /**
-   * Resolves with the number of rows when the range is stored, by this process or by another. Tries for ever; rejects
-   * with RANGE_NOT_STORED only because the process ends.
+   * Resolves with the number of rows when the range is stored, by this process or by another. Tries
+   * for ever; rejects with RANGE_NOT_STORED only because the process ends.
    */
   store(insertion: Insertion): Promise<number>;
 }>;
@@ -47,7 +49,8 @@ export function createInserter(parts: InserterParts): Inserter {
           rows ??= await ended(insertion.rows(), insertion.signal);
           const batch = rows;
           await gate(async () => {
-            // What waited for its turn may have become needless; what has begun is never broken off.
+            // What waited for its turn may have become needless; what has begun is never broken
+            // off.
             if (!isOver(insertion.signal)) await parts.table.insertBatch(batch, insertion.token);
           });
           if (attempt > 1)

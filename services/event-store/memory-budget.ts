@@ -1,4 +1,7 @@
-/** What all sources of a process may hold together before those that have something to store read no further. */
+/**
+ * What all sources of a process may hold together before those that have something to store read no
+ * further.
+ */
 const rowsMax = 50_000;
 const bytesMax = 64 * 1024 * 1024;
 

@@ -6,9 +6,10 @@ import { packageRoot } from '../chassis/config/package-root.ts';
 import { LongreinError } from '../chassis/errors.ts';
 
 /**
- * Brings the database `longrein` to the schema of this release. Migrations are numbered SQL files; each statement
- * can be run again, so that two programs may migrate at once and a broken run is finished by the next. An applied
- * file never changes: what is wrong in it is put right by a later one.
+ * Brings the database `longrein` to the schema of this release. Migrations are numbered SQL files;
+ * each statement can be run again, so that two programs may migrate at once and a broken run is
+ * finished by the next. An applied file never changes: what is wrong in it is put right by a later
+ * one.
  */
 export type Migration = Readonly<{
   version: number;
@@ -26,8 +27,8 @@ const migrationTable = `CREATE TABLE IF NOT EXISTS longrein.migrations
 ENGINE = ReplacingMergeTree(applied_at) ORDER BY version`;
 
 /**
- * Applies what is missing, in order. Throws `CLICKHOUSE_SCHEMA_NEWER` if the database was migrated by a newer
- * release, `CLICKHOUSE_MIGRATION_CHANGED` if an applied file was edited.
+ * Applies what is missing, in order. Throws `CLICKHOUSE_SCHEMA_NEWER` if the database was migrated
+ * by a newer release, `CLICKHOUSE_MIGRATION_CHANGED` if an applied file was edited.
  */
 export async function migrate(
   client: ClickHouseClient,
@@ -89,7 +90,8 @@ function checkApplied(
 ): void {
   const version = Math.max(0, ...applied.keys());
   if (version > known.newest) {
-    const message = `The ClickHouse schema has version ${version}, this release knows up to ${known.newest}`;
+    const message =
+      `The ClickHouse schema has version ${version}, ` + `this release knows up to ${known.newest}`;
     const fix = 'Run the newer release, or point this one at another database.';
     throw new LongreinError('CLICKHOUSE_SCHEMA_NEWER', message, { fix });
   }

@@ -16,8 +16,9 @@ export const ownTenant = 'longrein';
 type Ports = Pick<HostPorts, 'log' | 'clock' | 'codec' | 'logger'>;
 
 /**
- * Opens the log of ranges of every partition that is stored. Every host does it at every start: the id of the input
- * follows from the partition, so only the first one counts. Resolves with the number of partitions of the ranges' topic.
+ * Opens the log of ranges of every partition that is stored. Every host does it at every start: the
+ * id of the input follows from the partition, so only the first one counts. Resolves with the
+ * number of partitions of the ranges' topic.
  */
 export async function openSinks(ports: Ports): Promise<number> {
   const sinks = (await ports.log.bounds(sinksTopic)).size;

@@ -2,17 +2,15 @@ import { ClosedSessions } from '../chassis/host/closed-sessions.ts';
 import type { ClosedSegment } from '../chassis/host/watermarks.ts';
 import type { PartitionName } from '../chassis/log/port.ts';
 import { type AcceptanceState, accept, copyAcceptance } from '../chassis/protocol/acceptance.ts';
-import type { PlacedRecord, RecordHeader } from '../chassis/protocol/record.ts';
+import type { PlacedRecord } from '../chassis/protocol/record.ts';
 import { foldCore, type SessionCore, unknownSession } from '../chassis/protocol/session-core.ts';
 import { bodyOf, type DecodedRecord } from './decoded-record.ts';
-import { foreignRow, publicRow, unreadableRow } from './plain-rows.ts';
-import type { EventRow } from './row.ts';
-import { type Judgement, sessionRows } from './session-rows.ts';
+import type { Judgement } from './judgement.ts';
 
-/** How one partition becomes rows, record by record in the order of the log. */
+/** How one partition is judged, record by record in the order of the log. */
 export type PartitionFold = Readonly<{
-  /** Takes the next record. `wanted` false: only its effect on later records matters. */
-  take(record: DecodedRecord, wanted: boolean): readonly EventRow[];
+  /** Takes the next record. */
+  judge(record: DecodedRecord): Judgement;
   /** Where somebody must start reading to judge the record at this offset and all later ones. */
   needFrom(next: number): number;
   /** The acceptance state before the next record. */
@@ -21,28 +19,20 @@ export type PartitionFold = Readonly<{
 
 /** Each record of a public topic stands for itself. */
 export const createPublicFold = (): PartitionFold => ({
-  take: (record, wanted) => (wanted ? rowsOrBytes(record, () => [publicRow(record)]) : []),
+  judge: () => ({ kind: 'public', effectiveEvents: 1, session: undefined }),
   needFrom: (next) => next,
   acceptance: {},
 });
 
-/** A record whose rows cannot be made (nested too deep, say) is kept as bytes. */
-function rowsOrBytes(record: DecodedRecord, make: () => readonly EventRow[]): readonly EventRow[] {
-  try {
-    return make();
-  } catch {
-    return [unreadableRow({ ...record, value: undefined, text: undefined })];
-  }
-}
-
-const nothing: Judgement = { effectiveEvents: 0, session: undefined };
+const nothing: Judgement = { kind: 'session', effectiveEvents: 0, session: undefined };
 
 /** How long a cancel waits for the opening of its session, by the log's own time. */
 const earlyCancelMs = 3_600_000;
 
 /**
- * The rules of DESIGN 3 over one partition of a session log, the same as every host applies: acceptance, sessions that
- * begin and end, each input once. Every session that is open, and each cancel that waits for one, holds `needFrom`.
+ * The rules of DESIGN 3 over one partition of a session log, the same as every host applies:
+ * acceptance, sessions that begin and end, each input once. Every session that is open, and each
+ * cancel that waits for one, holds `needFrom`.
  */
 export class SessionFold implements PartitionFold {
   readonly acceptance: AcceptanceState;
@@ -66,22 +56,15 @@ export class SessionFold implements PartitionFold {
     return next;
   }
 
-  take(record: DecodedRecord, wanted: boolean): readonly EventRow[] {
+  judge(record: DecodedRecord): Judgement {
     const { header } = record;
-    if (header === undefined) {
-      return wanted ? rowsOrBytes(record, () => [foreignRow(record)]) : [];
-    }
-    const judgement = this.judge(record, header);
-    return wanted ? rowsOrBytes(record, () => sessionRows(record, judgement)) : [];
-  }
-
-  private judge(record: DecodedRecord, header: RecordHeader): Judgement {
+    if (header === undefined) return { ...nothing, kind: 'foreign' };
     const accepted = accept(this.acceptance, header);
     if (header.kind === 'epoch') return { ...nothing, effectiveEvents: accepted ? 1 : 0 };
     const core = this.cores.get(header.session);
     if (header.kind === 'checkpoint') {
       const counts = accepted && core?.status === 'open';
-      return { effectiveEvents: counts ? 1 : 0, session: core?.meta };
+      return { ...nothing, effectiveEvents: counts ? 1 : 0, session: core?.meta };
     }
     const body = bodyOf(record);
     if (!accepted || body === undefined) return { ...nothing, session: core?.meta };
@@ -89,7 +72,8 @@ export class SessionFold implements PartitionFold {
     try {
       return this.fold(placed, core ?? unknownSession(header.session));
     } catch {
-      // A body with the right outline and nonsense inside: it brings nothing, as one that cannot be read.
+      // A body with the right outline and nonsense inside: it brings nothing, as one that cannot be
+      // read.
       return { ...nothing, session: core?.meta };
     }
   }
@@ -105,7 +89,7 @@ export class SessionFold implements PartitionFold {
       this.forget(session);
     } else if (status !== 'unknown') this.keep(session, step.core, offset);
     this.expireEarlyCancels(body.atMs);
-    return { effectiveEvents: step.events.length, session: meta };
+    return { ...nothing, effectiveEvents: step.events.length, session: meta };
   }
 
   private keep(session: string, core: SessionCore, offset: number): void {

@@ -6,7 +6,10 @@ import { type DecodedRecord, isObject } from './decoded-record.ts';
 import { labelsOf, textOf } from './hot-columns.ts';
 import type { EventRow, RowDraft } from './row.ts';
 
-/** Rows of records that are not of a session log: public topics, other programs, and what nobody can read. */
+/**
+ * Rows of records that are not of a session log: public topics, other programs, and what nobody can
+ * read.
+ */
 
 export const UINT16 = 2 ** 16 - 1;
 export const UINT32 = 2 ** 32 - 1;

@@ -1,24 +1,29 @@
-import type { EventRow } from './row.ts';
+import type { LogRecord } from '../chassis/log/port.ts';
+import type { JudgedRecord } from './judgement.ts';
 
-/** One record, read and judged, that waits to be stored. */
-export type ReadyRecord = Readonly<{
-  offset: number;
-  rows: readonly EventRow[];
-  /** About what the rows take in memory and on the wire. */
-  bytes: number;
-  readyAtMs: number;
-  /** When the log got it. */
-  loggedAtMs: number;
-  /** Where reading would have to start for all after this record. */
-  needFrom: number;
-}>;
+/**
+ * One record, read and judged, that waits to be stored. Its rows are made when they are written: as
+ * bytes it takes a fraction of the memory.
+ */
+export type ReadyRecord = JudgedRecord &
+  Readonly<{
+    rows: number;
+    /** About what the rows take on the wire. */
+    bytes: number;
+    readyAtMs: number;
+    /** Where reading would have to start for all after this record. */
+    needFrom: number;
+  }>;
 
 /** The largest range that may be fixed now. */
 export type Cut = Readonly<{ cut: number; rows: number; needFrom: number; readyAtMs: number }>;
 
-/** What one insert holds at most, unless a single record is larger. */
-export const rangeRowsMax = 20_000;
-export const rangeBytesMax = 16 * 1024 * 1024;
+/**
+ * What one insert holds at most, unless a single record is larger. More rows are hardly written
+ * faster, and making and encoding them holds up everything else in the process.
+ */
+export const rangeRowsMax = 4_000;
+export const rangeBytesMax = 8 * 1024 * 1024;
 
 const compactAt = 4_096;
 
@@ -31,7 +36,7 @@ export class ReadyRows {
 
   push(record: ReadyRecord): void {
     this.records.push(record);
-    this.rows += record.rows.length;
+    this.rows += record.rows;
     this.bytes += record.bytes;
   }
 
@@ -41,8 +46,8 @@ export class ReadyRows {
 
   /** Forgets what lies below the offset. */
   release(next: number): void {
-    for (let record = this.oldest; record !== undefined && record.offset < next; ) {
-      this.rows -= record.rows.length;
+    for (let record = this.oldest; record !== undefined && record.log.offset < next; ) {
+      this.rows -= record.rows;
       this.bytes -= record.bytes;
       this.head += 1;
       record = this.oldest;
@@ -61,35 +66,33 @@ export class ReadyRows {
     let last = first;
     for (let index = this.head; index < this.records.length; index += 1) {
       const record = this.records[index] as ReadyRecord;
-      rows += record.rows.length;
+      rows += record.rows;
       bytes += record.bytes;
       if (record !== first && (rows > rangeRowsMax || bytes > rangeBytesMax)) {
-        rows -= record.rows.length;
+        rows -= record.rows;
         break;
       }
       last = record;
     }
-    return { cut: last.offset + 1, rows, needFrom: last.needFrom, readyAtMs: first.readyAtMs };
+    return { cut: last.log.offset + 1, rows, needFrom: last.needFrom, readyAtMs: first.readyAtMs };
   }
 
-  /** The rows of the records in [from, to). */
-  range(from: number, to: number): readonly EventRow[] {
-    const rows: EventRow[] = [];
+  /** The records in [from, to). */
+  range(from: number, to: number): readonly ReadyRecord[] {
+    const found: ReadyRecord[] = [];
     for (let index = this.head; index < this.records.length; index += 1) {
       const record = this.records[index] as ReadyRecord;
-      if (record.offset >= to) break;
-      if (record.offset >= from) rows.push(...record.rows);
+      if (record.log.offset >= to) break;
+      if (record.log.offset >= from) found.push(record);
     }
-    return rows;
+    return found;
   }
 }
 
 const rowOverheadBytes = 600;
 
-/** About the bytes of a row: its texts, and something for the rest. */
-export const bytesOf = (rows: readonly EventRow[]): number =>
-  rows.reduce(
-    (sum, { data, content, record }) =>
-      sum + data.length + content.length + record.length + rowOverheadBytes,
-    0,
-  );
+/**
+ * About the bytes of a record's rows: its body stands in them twice, once whole and once in parts.
+ */
+export const bytesOf = (log: LogRecord, rows: number): number =>
+  2 * (log.value?.length ?? 0) + rows * rowOverheadBytes;

@@ -64,7 +64,10 @@ export type EventRow = Readonly<{
   data: string;
   /** Canonical JSON: name to `{digest, mediaType, bytes, body | blob}`. */
   content: string;
-  /** JSON of the whole record, `{body, headers}`, the body as it was written; only where the index is 0. */
+  /**
+   * JSON of the whole record, `{body, headers}`, the body as it was written; only where the index
+   * is 0.
+   */
   record: string;
 }>;
 

@@ -1,240 +1,34 @@
-import { type Draft, event, type InputEventType, type SeenEvent } from '../../schemas/event.ts';
-import { sinksTopic } from '../../schemas/topics.ts';
-import { LongreinError, toError } from '../chassis/errors.ts';
-import type { Host } from '../chassis/host/host.ts';
-import type { EffectJob, HostedService, HostPorts } from '../chassis/host/ports.ts';
-import { partitionOf } from '../chassis/log/partition.ts';
-import { type AnyLogic, addressOf } from '../chassis/protocol/service-logic.ts';
-import type { EventTable } from './clickhouse.ts';
-import {
-  eventStoreLogic,
-  type FixedRange,
-  type SinkFacts,
-  type SinkState,
-  serviceName,
-  sinkSession,
-  tokenOf,
-} from './decide.ts';
-import { createInserter, type Inserter } from './insertion.ts';
-import { openSinks } from './openings.ts';
-import { type SourceLag, Sources } from './sources.ts';
+import type { ServiceFactory } from '../chassis/host/service-context.ts';
+import { readEventStoreConfig } from './config.ts';
+import { openDatabase } from './database.ts';
+import { createEventStore } from './event-store.ts';
 
-export type EventStoreOptions = Readonly<{
-  ports: HostPorts;
-  table: EventTable;
-  /** Brings the database to the shape of this release. Called again while it fails with a retryable LongreinError. */
-  prepare(): Promise<void>;
-  /** The database can never be used by this release: the process should end with this message. */
-  onFatal(error: LongreinError): void;
-  /** Frees what the table was made of. */
-  close?(): Promise<void>;
-}>;
-
-export type EventStore = HostedService &
-  Readonly<{
-    /** The host that runs this service. Before it is started. */
-    attach(host: Pick<Host, 'nudge' | 'status'>): void;
-    /**
-     * Prepares the database and opens the logs of ranges. Waits for a database that is away only a moment: the rest
-     * goes on when it comes. Throws what `prepare` throws for good, `CLICKHOUSE_SCHEMA_NEWER` for one.
-     */
-    start(): Promise<void>;
-    /** What is read and not stored, for each partition that this process stores. */
-    lag(): readonly SourceLag[];
-    stop(): Promise<void>;
-  }>;
-
-const sweepMs = 1_000;
-/** Sweeps between two writings of marks. */
-const sweepsPerMark = 5;
-/** How long the start waits for the database before it goes on without. */
-const prepareWaitMs = 5_000;
-const prepareRetryMs = 2_000;
-
-/** The event store as a host runs it: one session of `longrein.sinks` for each partition that is stored. */
-export function createEventStore(options: EventStoreOptions): EventStore {
-  return new EventStoreService(options);
-}
-
-class EventStoreService implements EventStore {
-  readonly logic = eventStoreLogic as unknown as AnyLogic;
-  readonly topics = [sinksTopic];
-  readonly effects = {
-    jobOf: (claim: SeenEvent, state: unknown): EffectJob | undefined =>
-      claim.type === 'range.fixed' ? this.job(claim, state as SinkState) : undefined,
-    mayRun: (state: unknown, call: string): boolean => !isStored(state as SinkState, call),
-  };
-  private readonly options: EventStoreOptions;
-  private readonly sources: Sources;
-  private readonly inserter: Inserter;
-  /** Session -> the claim that this process runs, or has run and written the outcome of. */
-  private readonly running = new Map<string, string>();
-  private host: Pick<Host, 'nudge' | 'status'> | undefined;
-  private sinkPartitions = 1;
-  private cancelSweep: (() => void) | undefined;
-  private sweeps = 0;
-  private stopped = false;
-  private setPrepared: () => void = () => undefined;
-
-  constructor(options: EventStoreOptions) {
-    this.options = options;
-    const { ports, table } = options;
-    const { clock, logger } = ports;
-    const prepared = new Promise<void>((resolve) => {
-      this.setPrepared = resolve;
-    });
-    this.inserter = createInserter({ table, clock, logger, prepared });
-    this.sources = new Sources({
-      ports,
-      onDue: (session) => this.host?.nudge(sinksTopic, session),
-    });
-  }
-
-  attach(host: Pick<Host, 'nudge' | 'status'>): void {
-    this.host = host;
-  }
-
-  async start(): Promise<void> {
-    await this.prepareSoon();
-    this.sinkPartitions = await openSinks(this.options.ports);
-    await this.sources.start();
-    this.sweep();
-  }
-
-  lag(): readonly SourceLag[] {
-    return this.sources.lag();
-  }
-
-  async stop(): Promise<void> {
-    if (this.stopped) return;
-    this.stopped = true;
-    this.cancelSweep?.();
-    await this.sources.stop();
-    await this.options.close?.();
-  }
-
-  facts(given: unknown): { facts: SinkFacts } {
-    const state = given as SinkState;
-    const { topic, next, needFrom, fixed } = state;
-    const nothing = { cut: next, rows: 0, waitedMs: 0, needFrom, abandoned: '' };
-    if (topic === '') return { facts: nothing };
-    const found = this.sources.cut(state);
-    if (fixed !== null) return { facts: { ...nothing, abandoned: this.abandoned(state, fixed) } };
-    if (found === undefined) return { facts: nothing };
-    const { cut, rows, readyAtMs } = found;
-    const waitedMs = Math.max(0, this.options.ports.clock.nowMs() - readyAtMs);
-    return { facts: { cut, rows, waitedMs, needFrom: found.needFrom, abandoned: '' } };
-  }
-
-  /**
-   * A claim that this process does not run. It may be alive elsewhere; writing the range twice at once is harmless,
-   * because both write the same rows under the same name, and waiting for its end is not needed.
-   */
-  private abandoned({ topic, partition }: SinkState, fixed: FixedRange): string {
-    return this.running.get(sinkSession(topic, partition)) === fixed.claim ? '' : fixed.claim;
-  }
-
-  private job(seen: SeenEvent<'range.fixed'>, state: SinkState): EffectJob {
-    const { call, attempt, deadlineAtMs, topic, partition, from, to } = seen.data;
-    const { clock } = this.options.ports;
-    const session = sinkSession(topic, partition);
-    const stored = isStored(state, call);
-    // A claim of the newest range; one that came too late has nothing to run.
-    if (!stored) this.running.set(session, addressOf(seen));
-    return {
-      call,
-      deadlineAtMs,
-      run: async ({ signal }) => {
-        const startedMs = clock.nowMs();
-        const rows = await this.inserter.store({
-          token: tokenOf(state, { from, to }),
-          rows: () => this.sources.rows(state, { from, to }),
-          signal,
-        });
-        return outcome(call, { attempt, rows, durationMs: clock.nowMs() - startedMs });
-      },
-      notStarted: () => outcome(stored ? call : `${call}/not-started`, { ...nothingDone, attempt }),
-    };
-  }
-
-  private sweep(): void {
-    if (this.stopped) return;
-    const { clock, logger } = this.options.ports;
-    this.cancelSweep = clock.after(sweepMs, () => this.sweep());
-    const status = this.host?.status().partitions ?? [];
-    const owned = new Set(
-      status.filter((one) => one.owned.includes(serviceName)).map(({ name }) => name),
-    );
-    this.sources.closeExcept((session) =>
-      owned.has(`${sinksTopic}/${partitionOf(session, this.sinkPartitions)}`),
-    );
-    this.sweeps += 1;
-    if (this.sweeps % sweepsPerMark !== 0) return;
-    this.sources.writeMarks().catch((thrown: unknown) => {
-      logger.warn({ error: toError(thrown).message }, 'marks not written; later');
-    });
-  }
-
-  /** Tries to prepare the database; goes on trying behind the start if it is away. */
-  private prepareSoon(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const { clock, logger } = this.options.ports;
-      let waiting = true;
-      const goOn = (): void => {
-        waiting = false;
-        resolve();
-      };
-      const cancel = clock.after(prepareWaitMs, () => {
-        const fields = { waitedMs: prepareWaitMs };
-        logger.warn(fields, 'ClickHouse is not ready; events wait in the log until it is');
-        goOn();
-      });
-      this.prepareAtLast(goOn)
-        .then(() => {
-          this.setPrepared();
-          goOn();
-        })
-        .catch((thrown: unknown) => {
-          if (waiting) reject(toError(thrown));
-          else this.options.onFatal(thrown as LongreinError);
-        })
-        .finally(cancel);
-    });
-  }
-
-  private async prepareAtLast(onAway: () => void): Promise<void> {
-    const { clock, logger } = this.options.ports;
-    for (let attempt = 1; !this.stopped; attempt += 1) {
-      try {
-        await this.options.prepare();
-        if (attempt > 1) logger.info({ attempt }, 'ClickHouse is ready');
-        return;
-      } catch (thrown) {
-        const error = toError(thrown);
-        if (!(error instanceof LongreinError) || !error.retryable) throw error;
-        const fields = { code: error.code, error: error.message, fix: error.fix, attempt };
-        if (Number.isInteger(Math.log2(attempt)))
-          logger.warn(fields, 'ClickHouse cannot be prepared yet; trying on');
-        onAway();
-      }
-      await new Promise<void>((resolve) => {
-        clock.after(prepareRetryMs, resolve);
-      });
-    }
-  }
-}
-
-const nothingDone = { rows: 0, durationMs: 0 } as const;
-
-/** A call is `topic/partition/from`; what lies below `next` is stored, whoever did it. */
-const isStored = (state: SinkState, call: string): boolean =>
-  Number(call.slice(call.lastIndexOf('/') + 1)) < state.next;
+export { createEventStore, type EventStore, type EventStoreOptions } from './event-store.ts';
 
 /**
- * The chassis puts the claim in. There is no outcome that says "not stored": one with a call that nobody opened is
- * ignored by everyone, and the range stays fixed until somebody stores it.
+ * Stores every record of every topic in ClickHouse: the address is in the environment or in the
+ * local stack's file.
  */
-const outcome = (
-  call: string,
-  done: { attempt: number; rows: number; durationMs: number },
-): Draft<InputEventType> => event('range.stored', { call, claim: '', ...done });
+export const createEventStoreService: ServiceFactory = ({ config, ports }) => {
+  const { logger } = ports;
+  const known = { url: config.clickhouseUrl };
+  const database = openDatabase(readEventStoreConfig(undefined, known), logger);
+  const store = createEventStore({
+    ports,
+    ...database,
+    // The rest of the host can do its work; the events wait in the log.
+    onFatal: ({ code, message, fix }) =>
+      logger.error({ code, error: message, fix }, 'events are not stored any more'),
+  });
+  return {
+    hosted: store,
+    companion: {
+      async start(host) {
+        store.attach(host);
+        await store.start();
+      },
+      // Running inserts end first: the host stops the rest when they have.
+      stop: async () => store.drain(),
+    },
+  };
+};

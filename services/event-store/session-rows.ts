@@ -8,24 +8,19 @@ import type {
   TurnBody,
 } from '../chassis/protocol/record.ts';
 import type { EventRecord } from '../chassis/protocol/seal.ts';
-import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
 import { canonicalText } from './canonical-text.ts';
 import { bodyOf, type DecodedRecord, isObject } from './decoded-record.ts';
 import { fillHotColumns, labelsOf, textOf, wholeOf } from './hot-columns.ts';
+import type { Judgement } from './judgement.ts';
 import { blankRow, UINT16, UINT32, unreadableRow } from './plain-rows.ts';
 import type { EventRow, RowDraft } from './row.ts';
 
-/** What the rules of the log say of one record. */
-export type Judgement = Readonly<{
-  /** So many of its events count, from the first on. */
-  effectiveEvents: number;
-  /** Who the session belongs to, for records that do not say so themselves. */
-  session: SessionMeta | undefined;
-}>;
-
 type Writing = Readonly<{ record: DecodedRecord; header: RecordHeader; judgement: Judgement }>;
 
-/** Rows of a record of a session log: one for each event of a turn, one for everything else. At least one. */
+/**
+ * Rows of a record of a session log: one for each event of a turn, one for everything else. At
+ * least one.
+ */
 export function sessionRows(record: DecodedRecord, judgement: Judgement): readonly EventRow[] {
   const { header } = record;
   const body = bodyOf(record);
@@ -50,7 +45,8 @@ function rowsOf(body: RecordBody, writing: Writing): readonly RowDraft[] {
   }
 }
 
-// Rows are filled in place: they are made by the ten thousand, and copies would cost more than all the rest.
+// Rows are filled in place: they are made by the ten thousand, and copies would cost more than all
+// the rest.
 
 /** What the headers say, for every kind. */
 function headRow({ record, header, judgement }: Writing): RowDraft {

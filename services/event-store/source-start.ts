@@ -15,8 +15,8 @@ export type StartParts = Readonly<{
 }>;
 
 /**
- * Where reading a source partition starts. Throws `SOURCE_POSITION_LOST` where the log does not hold what is needed: it
- * is never passed over silently.
+ * Where reading a source partition starts. Throws `SOURCE_POSITION_LOST` where the log does not
+ * hold what is needed: it is never passed over silently.
  */
 export function sourceStart(parts: StartParts): SourceStart {
   const { state, bounds, kind } = parts;
@@ -25,7 +25,8 @@ export function sourceStart(parts: StartParts): SourceStart {
 }
 
 /**
- * A public topic forgets by time, stored or not. What is gone is no reason to store nothing any more; `isCut` says so.
+ * A public topic forgets by time, stored or not. What is gone is no reason to store nothing any
+ * more; `isCut` says so.
  */
 function publicStart({ state, bounds }: StartParts): SourceStart {
   const { next } = state;
@@ -52,7 +53,8 @@ function sessionStart(parts: StartParts): SourceStart {
 
 function lost({ state }: StartParts, what: string): LongreinError {
   const { topic, partition, needFrom, next } = state;
-  const message = `${topic}/${partition} is stored up to ${next} and must be read from ${needFrom}, but the log ${what}`;
+  const needed = `is stored up to ${next} and must be read from ${needFrom}`;
+  const message = `${topic}/${partition} ${needed}, but the log ${what}`;
   const fix = 'restore the topic from a replica or a backup; see `longrein doctor`';
   return new LongreinError('SOURCE_POSITION_LOST', message, { fix });
 }

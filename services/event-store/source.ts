@@ -6,9 +6,17 @@ import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import type { AcceptanceState } from '../chassis/protocol/acceptance.ts';
 import { isDue, rowsEnough, waitEnoughMs } from './decide.ts';
 import { decodeRecord } from './decoded-record.ts';
+import { countRows, rowsOf } from './judgement.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PartitionFold } from './partition-fold.ts';
-import { bytesOf, type Cut, ReadyRows, rangeBytesMax, rangeRowsMax } from './ready-rows.ts';
+import {
+  bytesOf,
+  type Cut,
+  type ReadyRecord,
+  ReadyRows,
+  rangeBytesMax,
+  rangeRowsMax,
+} from './ready-rows.ts';
 import type { EventRow } from './row.ts';
 
 export type SourceParts = Readonly<{
@@ -22,19 +30,24 @@ export type SourceParts = Readonly<{
   onBroken: (error: Error) => void;
 }>;
 
-/** Where a source starts: the state of the log there, and the first offset of which rows are wanted. */
+/**
+ * Where a source starts: the state of the log there, and the first offset of which rows are wanted.
+ */
 export type SourceStart = Readonly<{
   fold: PartitionFold;
   offset: number;
   next: number;
-  /** Another program's transactions may leave holes in a public topic; in a session log nothing is missing. */
+  /**
+   * Another program's transactions may leave holes in a public topic; in a session log nothing is
+   * missing.
+   */
   gapless: boolean;
 }>;
 
 type Waiter = Readonly<{
   from: number;
   to: number;
-  resolve: (rows: readonly EventRow[]) => void;
+  resolve: (records: readonly ReadyRecord[]) => void;
   reject: (error: Error) => void;
 }>;
 
@@ -43,8 +56,8 @@ const sliceRecords = 200;
 const queueMax = limits.partitionQueueMax;
 
 /**
- * One partition on its way into the event store: reads, judges, and keeps the rows that are not stored yet. Reads no
- * further while much is kept, unless a fixed range is not complete.
+ * One partition on its way into the event store: reads, judges, and keeps the rows that are not
+ * stored yet. Reads no further while much is kept, unless a fixed range is not complete.
  */
 export class Source {
   readonly name: PartitionName;
@@ -85,7 +98,7 @@ export class Source {
   }
 
   get waiting(): { rows: number; oldestAtMs: number | undefined } {
-    return { rows: this.ready.rows, oldestAtMs: this.ready.oldest?.loggedAtMs };
+    return { rows: this.ready.rows, oldestAtMs: this.ready.oldest?.log.timestampMs };
   }
 
   /** Records from the reader. */
@@ -116,12 +129,28 @@ export class Source {
     return this.ready.cut();
   }
 
-  /** The rows of all records in [from, to), as soon as they are read. Rejects when the source is closed. */
-  rows(from: number, to: number): Promise<readonly EventRow[]> {
-    return new Promise((resolve, reject) => {
+  /**
+   * The rows of all records in [from, to), as soon as they are read. Rejects when the source is
+   * closed.
+   */
+  async rows(from: number, to: number): Promise<readonly EventRow[]> {
+    const records = await new Promise<readonly ReadyRecord[]>((resolve, reject) => {
       this.waiters.push({ from, to, resolve, reject });
       this.serve();
       this.lookAgain();
+    });
+    const rows: EventRow[] = [];
+    for (const [count, record] of records.entries()) {
+      if (count > 0 && count % sliceRecords === 0) await this.turn();
+      rows.push(...rowsOf(record));
+    }
+    return rows;
+  }
+
+  /** Lets others have their turn. */
+  private turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.parts.clock.after(0, resolve);
     });
   }
 
@@ -198,24 +227,20 @@ export class Source {
   private judge(record: LogRecord, nowMs: number): void {
     const { offset } = record;
     if (this.gapless && offset !== this.expected) throw this.gap(offset);
-    const wanted = offset >= this.next;
-    const rows = this.fold.take(decodeRecord(record), wanted);
+    const decoded = decodeRecord(record);
+    const judgement = this.fold.judge(decoded);
     this.expected = offset + 1;
-    if (!wanted) return;
-    this.ready.push({
-      offset,
-      rows,
-      bytes: bytesOf(rows),
-      readyAtMs: nowMs,
-      loggedAtMs: record.timestampMs,
-      needFrom: this.fold.needFrom(this.expected),
-    });
+    if (offset < this.next) return;
+    const rows = countRows(decoded, judgement);
+    const bytes = bytesOf(record, rows);
+    const needFrom = this.fold.needFrom(this.expected);
+    const judged = { log: record, header: decoded.header, judgement };
+    this.ready.push({ ...judged, rows, bytes, readyAtMs: nowMs, needFrom });
   }
 
   private gap(offset: number): LongreinError {
-    const message = `${this.text}: expected offset ${this.expected}, got ${offset}`;
-    const fix =
-      'records are missing from the log; restore the topic from a replica or a backup, then start again';
+    const message = `${this.text}: records are missing from ${this.expected} to ${offset}`;
+    const fix = 'restore the topic from a replica or a backup, then start again';
     return new LongreinError('LOG_GAP', message, { fix });
   }
 
@@ -230,7 +255,10 @@ export class Source {
     for (const { from, to, resolve } of served) resolve(this.ready.range(from, to));
   }
 
-  /** Tells when enough has come, once until somebody looks; else when the oldest has waited long enough. */
+  /**
+   * Tells when enough has come, once until somebody looks; else when the oldest has waited long
+   * enough.
+   */
   private arm(): void {
     if (this.told) return;
     if (this.ready.rows >= rowsEnough) this.tell();

@@ -111,8 +111,9 @@ export class Sources {
   }
 
   /**
-   * Writes how far each session log is needed here, so that the next start is short and nothing is deleted before it is
-   * stored. Never above the marks of the hosts: they vouch that the sessions closed below are remembered.
+   * Writes how far each session log is needed here, so that the next start is short and nothing is
+   * deleted before it is stored. Never above the marks of the hosts: they vouch that the sessions
+   * closed below are remembered.
    */
   async writeMarks(): Promise<void> {
     const moved = [...this.entries.values()].flatMap((entry) => this.markOf(entry));

@@ -45,11 +45,14 @@ function cancelEarly(log: GoalLog): Draft {
   return event('goal.cancelled', { goalId, session, receivedAtMs, requestedBy }, { reason });
 }
 
-function end(log: GoalLog, tenant: string): Draft {
+/** The end of a goal; with the closing of its log where nothing is to be waited for any more. */
+function end(log: GoalLog, tenant: string): Draft[] {
   const status = log.ended ?? 'failed';
   const { key } = log.received;
-  const held = key !== undefined && log.received.problem === undefined;
-  return event('goal.ended', held ? { status, keyLog: keyLogId(tenant, key) } : { status });
+  if (key !== undefined && log.received.problem === undefined)
+    return [event('goal.ended', { status, keyLog: keyLogId(tenant, key) })];
+  const ended = event('goal.ended', { status });
+  return log.undelivered.length === 0 ? [ended, event('session.closed', {})] : [ended];
 }
 
 function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
@@ -60,7 +63,7 @@ function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
 
 function decideGoal(log: GoalLog, tenant: string, nowMs: number): Draft[] {
   const { received, cancel } = log;
-  if (log.ended !== null && !log.endRecorded) return [end(log, tenant)];
+  if (log.ended !== null && !log.endRecorded) return end(log, tenant);
   if (log.phase === 'over')
     return log.undelivered.length === 0 ? [event('session.closed', {})] : [];
   if (log.phase === 'admitted') {
@@ -99,6 +102,8 @@ const answered: ReadonlySet<string> = new Set([
   'key.refused',
   'key.released',
   'session.ended',
+  // The last of its own writes that arrives is what the closing of a log waits for.
+  'delivery.acknowledged',
 ]);
 
 /** Goals in, sessions out: each goal once, goals of a key one after another, what cannot be done with a clear no. */

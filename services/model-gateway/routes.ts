@@ -11,8 +11,15 @@ export { type ModelName, parseModelName } from './model-name.ts';
 
 export type ModelProviders = ReadonlyMap<string, ModelProvider>;
 
-/** What providers need besides config. `nowMs` gives Unix time. */
-export type ProviderParts = Readonly<{ secret: SecretLookup; nowMs(): number }>;
+/**
+ * What providers need besides config. `nowMs` gives Unix time; `scripts` are files with the answers
+ * of the provider `scripted`, where config names none.
+ */
+export type ProviderParts = Readonly<{
+  secret: SecretLookup;
+  nowMs(): number;
+  scripts?: readonly string[];
+}>;
 
 /**
  * The providers that `config` names, by name. Throws LongreinError: CONFIG_INVALID for a missing
@@ -28,7 +35,8 @@ export async function createProviders(
     if (providers.has(provider.name)) throw usedTwice(provider.name);
     providers.set(provider.name, provider);
   };
-  if (config.scriptedFile) add(readScriptedProvider(config.scriptedFile, parts.nowMs));
+  const scripts = config.scriptedFile ? [config.scriptedFile] : (parts.scripts ?? []);
+  if (scripts.length > 0) add(readScriptedProvider(scripts, parts.nowMs));
   for (const provider of await remoteProviders(config, parts)) add(provider);
   return providers;
 }

@@ -101,13 +101,10 @@ function createModelEffects(providers: ModelProviders, clock: Clock): Effects<Mo
 
 /** Calls models through the providers that are configured here. */
 export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => {
-  const config = readModelConfig();
-  const scriptedFile = config.scriptedFile ?? catalog.scripts[0];
   const nowMs = (): number => ports.clock.nowMs();
-  const providers = await createProviders(
-    { ...config, scriptedFile },
-    { secret: environmentSecrets(), nowMs },
-  );
+  const { scripts } = catalog;
+  const parts = { secret: environmentSecrets(), nowMs, scripts };
+  const providers = await createProviders(readModelConfig(), parts);
   return {
     hosted: {
       logic: anyLogic(modelGatewayLogic),

@@ -23,13 +23,16 @@ import { headersOf, type InputBody } from '../../services/chassis/protocol/recor
 import { saltOf, sealEvent } from '../../services/chassis/protocol/seal.ts';
 import type { AnyLogic, ServiceLogic } from '../../services/chassis/protocol/service-logic.ts';
 import type { EventTable } from '../../services/event-store/clickhouse.ts';
+import { createEventStore, type EventStore } from '../../services/event-store/event-store.ts';
 import type { EventRow } from '../../services/event-store/row.ts';
-import { createEventStore, type EventStore } from '../../services/event-store/service.ts';
 import { storedTopics } from '../../services/event-store/sources.ts';
 import { keepingLogger, quietPorts } from './quiet-ports.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** A cluster in memory, a table that keeps what it is given, and hosts with and without an event store. */
+/**
+ * A cluster in memory, a table that keeps what it is given, and hosts with and without an event
+ * store.
+ */
 
 export const partitions = 2;
 export const sessionsTopic = sessionTopic('normal');

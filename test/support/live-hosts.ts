@@ -37,6 +37,7 @@ const pairOf = (name: string, value: string | undefined): [string, string][] =>
 /** A host in a process of its own, from the build, with a state directory of its own. */
 export class LiveHost {
   readonly name: string;
+  readonly services: readonly string[];
   readonly stateDir: string;
   readonly exit: Promise<HostExit>;
   /** What it wrote to standard error, parsed; a line that is not JSON has only `msg`. */
@@ -49,6 +50,7 @@ export class LiveHost {
     if (!existsSync(built)) throw new Error('there is no build: run `npm run build` first');
     const { stack, services = ['all'] } = options;
     this.name = `test-host-${process.pid}-${++hosts}`;
+    this.services = services;
     this.stateDir = mkdtempSync(join(tmpdir(), 'longrein-host-'));
     const env = {
       ...ownEnvironment(),

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../schemas/json.ts';
-import { createToolEffects } from '../../services/chassis/effects/tool-effects.ts';
 import type { CallToRun } from '../../services/chassis/effects/tool-claims.ts';
+import { createToolEffects } from '../../services/chassis/effects/tool-effects.ts';
 import type {
   ToolCall,
   ToolFailure,
@@ -26,7 +26,6 @@ export type FakeTool = (call: ToolCall, count: number) => FakeAnswer;
 /** An effect that was really started. */
 export type StartedEffect = Readonly<{
   service: string;
-  session: string;
   call: string;
   name: string;
   atMs: number;
@@ -56,7 +55,12 @@ function outcomeOf(answer: Exclude<FakeAnswer, { never: true }>, isolation: stri
 const stopped = (reason: unknown): ToolOutcome =>
   reason === 'deadline'
     ? failed({ code: 'TOOL_DEADLINE', class: 'timeout', message: 'It took too long.' })
-    : failed({ code: 'TOOL_CANCELLED', class: 'cancelled', retryable: false, message: 'Cancelled.' });
+    : failed({
+        code: 'TOOL_CANCELLED',
+        class: 'cancelled',
+        retryable: false,
+        message: 'Cancelled.',
+      });
 
 /** A wait in the world's time that its signal ends early. Resolves to whether it was ended early. */
 export function waitIn(clock: Clock, delayMs: number | undefined, signal: AbortSignal) {

@@ -1,4 +1,11 @@
-import { type Draft, event, type InputEventType, json, type SeenEvent, text } from '../../schemas/event.ts';
+import {
+  type Draft,
+  event,
+  type InputEventType,
+  json,
+  type SeenEvent,
+  text,
+} from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Clock, EffectJob, Effects } from '../../services/chassis/host/ports.ts';
 import {
@@ -15,7 +22,10 @@ type Claim = SeenEvent<'model.claimed'>;
 
 export type FakeModelAnswer = Readonly<{ afterMs?: number }> &
   (
-    | Readonly<{ text: string; calls?: readonly Readonly<{ name: string; arguments: JsonValue }>[] }>
+    | Readonly<{
+        text: string;
+        calls?: readonly Readonly<{ name: string; arguments: JsonValue }>[];
+      }>
     | Readonly<{ failure: Readonly<{ code: string; retryable: boolean; message?: string }> }>
   );
 
@@ -36,7 +46,15 @@ function failedModel(
   const kind = retryable ? ('overloaded' as const) : ('invalid-request' as const);
   const price = { costNanoUsd: 0, costKnown: true, priceVersion: 'world' };
   const head = { call, claim: '', attempt, provider: providerOf(model), model };
-  const data = { ...head, code, class: kind, retryable, inputTokens: 0, outputTokens: 0, ...tokens };
+  const data = {
+    ...head,
+    code,
+    class: kind,
+    retryable,
+    inputTokens: 0,
+    outputTokens: 0,
+    ...tokens,
+  };
   return event('model.failed', { ...data, ...price, durationMs }, { message: text(message) });
 }
 
@@ -77,7 +95,11 @@ export function fakeModelEffects(parts: FakeModelParts): Effects<unknown> {
     const answer = parts.model(request, parts.countOf());
     const afterMs = answer.afterMs ?? 20;
     if (await waitIn(parts.clock, afterMs, signal))
-      return failedModel(claim, { code: 'MODEL_STOPPED', retryable: signal.reason === 'deadline' }, 0);
+      return failedModel(
+        claim,
+        { code: 'MODEL_STOPPED', retryable: signal.reason === 'deadline' },
+        0,
+      );
     return 'failure' in answer
       ? failedModel(claim, answer.failure, afterMs)
       : answered(claim, answer, afterMs);

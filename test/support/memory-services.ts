@@ -9,6 +9,7 @@ import {
   type ServiceFactory,
 } from '../../services/chassis/host/service-context.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import { createEventStore } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
 import { modelGatewayLogic } from '../../services/model-gateway/decide.ts';
 import { createPlanner } from '../../services/planner/service.ts';
@@ -17,7 +18,12 @@ import { createSupervisor } from '../../services/supervisor/service.ts';
 import { createToolGuard } from '../../services/tool-guard/service.ts';
 import * as runner from '../../services/tool-runner/decide.ts';
 import { createWorkerPool } from '../../services/worker-pool/service.ts';
-import { createFakeRunner, type FakeTool, fakeToolEffects, type StartedEffect } from './memory-effects.ts';
+import {
+  createFakeRunner,
+  type FakeTool,
+  fakeToolEffects,
+  type StartedEffect,
+} from './memory-effects.ts';
 import { type FakeModel, fakeModelEffects } from './memory-models.ts';
 
 /** The services of a simulated world: their real logics and facts; only what touches the world is played. */
@@ -42,7 +48,10 @@ const real: Readonly<Record<string, ServiceFactory>> = {
   aggregator: createAggregator,
 };
 
-/** Names as `longrein start` takes them; `worker-pool` stands for every pool, `all` for everything. */
+/**
+ * Names as `longrein start` takes them; `worker-pool` stands for every pool, `all` for everything here. The event store
+ * is there for who names it.
+ */
 export const worldServices: readonly string[] = [
   ...Object.keys(real),
   'worker-pool',
@@ -60,7 +69,11 @@ function configOf(housekeepingMs: number): ServiceContext['config'] {
   return { ...places, ...addresses, ...size, ...rest };
 }
 
-const note = (world: ServiceWorld, started: Omit<StartedEffect, 'atMs'>, ports: HostPorts): void => {
+const note = (
+  world: ServiceWorld,
+  started: Omit<StartedEffect, 'atMs'>,
+  ports: HostPorts,
+): void => {
   world.started.push({ ...started, atMs: ports.clock.nowMs() });
 };
 
@@ -106,10 +119,30 @@ function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
   return { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
 }
 
+/** An event store whose database takes everything and keeps nothing: its own logs are what is of interest. */
+const createPlayedEventStore: ServiceFactory = ({ ports }) => {
+  const store = createEventStore({
+    ports,
+    table: { insertBatch: async () => undefined },
+    prepare: async () => undefined,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const start = (host: Parameters<typeof store.attach>[0]): Promise<void> => {
+    store.attach(host);
+    return store.start();
+  };
+  return { hosted: store, companion: { start, stop: () => store.stop() } };
+};
+
 function factoriesOf(name: string, catalog: Catalog): ServiceFactory[] {
   const [kind, pool] = name.split(':');
+  if (name === 'event-store') return [createPlayedEventStore];
   if (kind === 'worker-pool')
-    return (pool === undefined ? catalog.pools.map((one) => one.name) : [pool]).map(createWorkerPool);
+    return (pool === undefined ? catalog.pools.map((one) => one.name) : [pool]).map(
+      createWorkerPool,
+    );
   const factory = real[name];
   if (factory === undefined) throw new Error(`a simulated world has no service ${name}`);
   return [factory];
@@ -131,6 +164,12 @@ export async function buildServices(
   }
   return built.map(({ hosted, ...rest }) => ({
     ...rest,
-    hosted: { ...hosted, logic: world.change(hosted.logic) },
+    hosted: changed(hosted, world.change(hosted.logic)),
   }));
+}
+
+/** A service may be an object with methods: only its logic is replaced. */
+function changed(hosted: HostedService, logic: AnyLogic): HostedService {
+  if (logic === hosted.logic) return hosted;
+  return Object.assign(Object.create(hosted) as HostedService, { logic });
 }

@@ -17,7 +17,10 @@ import { Host } from '../../services/chassis/host/host.ts';
 import type { HostPorts, Logger } from '../../services/chassis/host/ports.ts';
 import type { BuiltService } from '../../services/chassis/host/service-context.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
-import { MemoryCluster, type MemoryFaults } from '../../services/chassis/log/memory/memory-cluster.ts';
+import {
+  MemoryCluster,
+  type MemoryFaults,
+} from '../../services/chassis/log/memory/memory-cluster.ts';
 import type { MemoryLog } from '../../services/chassis/log/memory/memory-log.ts';
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
@@ -95,6 +98,7 @@ export class MemoryWorld {
   private readonly services: ServiceWorld;
   private readonly outside: MemoryLog;
   private readonly seed: number;
+  private startedHosts = 0;
 
   private constructor(options: MemoryWorldOptions) {
     this.options = options;
@@ -127,7 +131,8 @@ export class MemoryWorld {
     }));
     await world.during(world.outside.ensureTopics(specs));
     const groups = options.hosts ?? [['all']];
-    for (const [index, names] of groups.entries()) await world.startHost(`host-${index + 1}`, names);
+    for (const [index, names] of groups.entries())
+      await world.startHost(`host-${index + 1}`, names);
     await world.clock.run(60_000, () => world.hosts.every(({ host }) => host.ready));
     return world;
   }
@@ -156,10 +161,12 @@ export class MemoryWorld {
   }
 
   private portsOf(log: MemoryLog, logger: Logger): HostPorts {
-    const { clock, blobs, codec, hosts, seed } = this;
+    const { clock, blobs, codec, seed } = this;
     const tracer = derivedTracer;
+    this.startedHosts += 1;
     return quietPorts(log, clock, {
-      seed: seed * 1_000 + hosts.length,
+      // An incarnation is never that of another process, dead or alive.
+      seed: seed * 1_000 + this.startedHosts,
       ...{ blobs, codec, logger, tracer },
     });
   }
@@ -198,8 +205,8 @@ export class MemoryWorld {
   }
 
   /** Asks for the end of a goal's session. */
-  publishCancel(goalId: string, reason = 'not needed any more'): void {
-    this.send(goalId, { cancel: goalId, source: 'world', reason });
+  publishCancel(goalId: string, reason = 'not needed any more', tenant = 'default'): void {
+    this.send(goalId, { cancel: goalId, source: 'world', tenant, reason });
   }
 
   private send(goalId: string, value: JsonObject): void {

@@ -3,7 +3,7 @@
  * and column. Reads text only; who reads the file is the loader.
  */
 
-import type { Document } from 'yaml';
+import type { Document, YAMLError } from 'yaml';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { JsonValue } from '../../../schemas/json.ts';
 import { toError } from '../errors.ts';
@@ -33,7 +33,7 @@ export function readYaml(file: string, text: string): YamlSource {
   const problemAt = ({ path, reason, fix }: Violation): CatalogProblem => {
     return { file, ...at(offsetOf(document, path)), reason, fix };
   };
-  const problems: CatalogProblem[] = [...document.errors, ...document.warnings].map((error) => {
+  const problems: CatalogProblem[] = ownErrors(document).map((error) => {
     const fix = 'Correct the YAML there.';
     return { file, ...at(error.pos[0]), reason: `This is not valid YAML: ${error.message}`, fix };
   });
@@ -44,6 +44,13 @@ export function readYaml(file: string, text: string): YamlSource {
   }
   if (!('value' in read) && problems.length === 0) problems.push(problemAt(read));
   return { file, value: undefined, draft, problems, problemAt };
+}
+
+/** The parser trips over the rest of the file after a first mistake; only names that repeat stand alone. */
+function ownErrors({ errors, warnings }: Document): readonly YAMLError[] {
+  const all = [...errors, ...warnings];
+  const first = all.find(({ code }) => code !== 'DUPLICATE_KEY');
+  return all.filter((error) => error === first || error.code === 'DUPLICATE_KEY');
 }
 
 function draftOf(document: Document): { draft?: unknown; failure?: Violation } {

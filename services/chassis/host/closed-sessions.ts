@@ -25,16 +25,26 @@ export class ClosedSessions {
     this.forgetBefore(hour - limits.dedupeHorizonMs / hourMs);
   }
 
-  /** Whether the session was closed before this offset. */
-  closedBefore(session: string, offset: number): boolean {
-    for (const sessions of this.segments.values()) {
-      const closing = sessions[session];
-      if (closing !== undefined) return closing < offset;
-    }
-    return false;
+  /** Whether the session is known to have closed, at whatever place of the log. */
+  has(session: string): boolean {
+    return this.closingOf(session) !== undefined;
   }
 
-  /** Segments that changed since they were last taken. */
+  /** Whether the session was closed before this offset. */
+  closedBefore(session: string, offset: number): boolean {
+    const closing = this.closingOf(session);
+    return closing !== undefined && closing < offset;
+  }
+
+  private closingOf(session: string): number | undefined {
+    for (const sessions of this.segments.values()) {
+      const closing = sessions[session];
+      if (closing !== undefined) return closing;
+    }
+    return undefined;
+  }
+
+  /** Segments that changed since they were last taken. Who cannot write them gives them back. */
   takeChanged(): readonly ClosedSegment[] {
     const { topic, partition } = this.partition;
     const segments = [...this.changed].map((hour) => {
@@ -42,6 +52,11 @@ export class ClosedSessions {
     });
     this.changed.clear();
     return segments;
+  }
+
+  /** These segments were not written: they are due again. */
+  giveBack(segments: readonly ClosedSegment[]): void {
+    for (const { hour } of segments) this.changed.add(hour);
   }
 
   private forgetBefore(hour: number): void {

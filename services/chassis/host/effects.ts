@@ -1,4 +1,4 @@
-import type { SeenEvent } from '../../../schemas/event.ts';
+import type { Draft, InputEventType, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
 import { toError } from '../errors.ts';
@@ -104,14 +104,15 @@ export class EffectTable {
       seed: entry.claim,
       attributes,
     });
-    const waitMs = Math.max(0, job.deadlineAtMs - clock.nowMs());
+    // A job keeps its deadline by itself, and says so: this must not come first and look like a cancel.
+    const waitMs = Math.max(0, job.deadlineAtMs - clock.nowMs()) + limits.effectOverrunMs;
     const cancelDeadline = clock.after(waitMs, () => entry.abort.abort('deadline'));
     const control = { signal: entry.abort.signal, traceparent: span.traceparent };
     job
       .run(control)
       .then((draft) => {
         span.end();
-        if (draft === undefined) this.lose(entry);
+        if (draft === undefined || cutShort(entry, draft)) this.lose(entry);
         else this.finish(entry, { session: at.session, traceparent: span.traceparent, draft });
       })
       .catch((thrown: unknown) => {
@@ -201,8 +202,16 @@ export class EffectTable {
     return this.running.size;
   }
 
-  /** Stop everything: the process ends. Outcomes still go out. */
+  /**
+   * Stop everything: the process ends. What ended well still goes out; what failed, failed because it was stopped, and
+   * is left to the next owner, who knows whether it may be run again.
+   */
   abortAll(): void {
-    for (const entry of this.running.values()) entry.abort.abort('shutdown');
+    for (const entry of this.running.values()) entry.abort.abort(shutdown);
   }
 }
+
+const shutdown = 'shutdown';
+
+const cutShort = (entry: Running, { type }: Draft<InputEventType>): boolean =>
+  entry.abort.signal.reason === shutdown && type.endsWith('.failed');

@@ -147,18 +147,22 @@ export class Host {
   }
 
   /**
-   * Stops gracefully within the time: running effects are told to stop, sessions are checkpointed, marks written, the
-   * group is left. What does not fit into the time is recovered from the log by the next host.
+   * Stops gracefully within the time: nothing more is decided, running effects get half of the time to end and are then
+   * told to stop, sessions are checkpointed, marks written, the group is left. What does not fit into the time is
+   * recovered from the log by the next host.
    */
   async stop(withinMs: number): Promise<void> {
     if (this.stopping) return;
     this.stopping = true;
     this.cancelTick?.();
-    const deadlineMs = this.options.ports.clock.nowMs() + withinMs;
+    const { clock } = this.options.ports;
+    const deadlineMs = clock.nowMs() + withinMs;
+    for (const partition of this.partitions.values()) partition.drain();
+    await untilIdle(this.partitions, clock, deadlineMs - withinMs / 2);
     for (const partition of this.partitions.values()) partition.effects.abortAll();
-    await untilIdle(this.partitions, this.options.ports.clock, deadlineMs - withinMs / 2);
+    await untilIdle(this.partitions, clock, deadlineMs - withinMs / 4);
     for (const partition of this.partitions.values()) partition.checkpoint(true);
-    await untilIdle(this.partitions, this.options.ports.clock, deadlineMs);
+    await untilIdle(this.partitions, clock, deadlineMs);
     await this.marks.write([...this.partitions.values()], this.membership);
     await this.membership?.leave();
     await this.presence.stop();

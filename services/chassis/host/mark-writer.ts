@@ -18,10 +18,26 @@ export class MarkWriter {
     const moved = partitions
       .flatMap((partition) => partition.currentMarks())
       .filter((mark) => mark.offset > (this.written.get(keyOf(mark)) ?? 0));
-    const segments = partitions.flatMap((partition) => partition.closed.takeChanged());
-    await this.watermarks.write(moved, segments);
+    await this.writeWithSegments(partitions, moved);
     for (const mark of moved) this.written.set(keyOf(mark), mark.offset);
     const offsets = moved.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
     if (offsets.length > 0) await membership?.commit(offsets);
+  }
+
+  /** A segment that was not written must be written later: a mark may pass only closings that are remembered. */
+  private async writeWithSegments(
+    partitions: readonly Partition[],
+    marks: readonly Watermark[],
+  ): Promise<void> {
+    const taken = partitions.map(({ closed }) => ({ closed, segments: closed.takeChanged() }));
+    try {
+      await this.watermarks.write(
+        marks,
+        taken.flatMap(({ segments }) => segments),
+      );
+    } catch (thrown) {
+      for (const { closed, segments } of taken) closed.giveBack(segments);
+      throw thrown;
+    }
   }
 }

@@ -56,7 +56,7 @@ export class Ownership {
   ask(acceptance: AcceptanceState): void {
     this.assigned = true;
     if (this.asked !== undefined) return;
-    this.request(nextEpochNumber(acceptance));
+    this.request(acceptance);
   }
 
   /** The group took the partition away: act no more. */
@@ -70,7 +70,7 @@ export class Ownership {
   /** A request of ours was refused for good: its numbers are void with the epoch (DESIGN 3.2). */
   renew(acceptance: AcceptanceState): void {
     this.owned.clear();
-    if (this.assigned) this.request(nextEpochNumber(acceptance));
+    if (this.assigned) this.request(acceptance);
   }
 
   /** An epoch record was read. Answers the services won and lost by it. */
@@ -95,7 +95,8 @@ export class Ownership {
     return this.services.filter((service) => !this.owned.has(service));
   }
 
-  private request(number: number): void {
+  private request(acceptance: AcceptanceState): void {
+    const number = nextEpochNumber(acceptance);
     this.asked = number;
     const { clock, random, logger } = this.parts.ports;
     const body: EpochBody = {
@@ -109,7 +110,11 @@ export class Ownership {
     };
     const id = `epo_${recordHash({ ...body, nonce: random.id() }).slice(0, 32)}`;
     logger.debug({ ...this.at, number }, 'asking for the partition');
-    this.parts.writer.push({ records: [{ id, body, traceparent: '' }] });
+    const onRefused = (): void => {
+      this.asked = undefined;
+      if (this.assigned) this.retryLater(acceptance);
+    };
+    this.parts.writer.push({ records: [{ id, body, traceparent: '' }], onRefused });
   }
 
   /** Asks again after T with jitter, but only where the current owner is not heard of (DESIGN 3.1). */
@@ -120,7 +125,7 @@ export class Ownership {
     this.cancelRetry = clock.after(delayMs, () => {
       if (!this.assigned || this.asked !== undefined || this.missing().length === 0) return;
       if (this.missing().some((service) => this.ownerIsGone(acceptance[service]?.incarnation))) {
-        this.request(nextEpochNumber(acceptance));
+        this.request(acceptance);
       } else this.retryLater(acceptance);
     });
   }

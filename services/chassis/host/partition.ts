@@ -61,6 +61,7 @@ export class Partition {
   private readonly queue: RecordQueue;
   private end: number;
   private claimed = false;
+  private draining = false;
   private lastSession = '';
   /** Whether the group gave us the partition. */
   assigned = true;
@@ -253,8 +254,14 @@ export class Partition {
     this.ownership.ask(this.acceptance);
   }
 
+  /** The host is about to end: running effects may end, and nothing more is decided. */
+  drain(): void {
+    this.draining = true;
+    this.timers.clear();
+  }
+
   private settle(session: string): void {
-    if (!this.caughtUp || this.queue.halted) return;
+    if (!this.caughtUp || this.queue.halted || this.draining) return;
     const slot = this.table.get(session);
     if (slot !== undefined) this.settler.settle(slot, this.acceptance);
   }

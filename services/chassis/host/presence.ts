@@ -13,7 +13,12 @@ export type Heartbeat = Readonly<{
   partitions: Readonly<Record<string, number>>;
   release: string;
   atMs: number;
+  /** The last one: the instance ends in good order, and nothing of it runs any more. */
+  ended?: true;
 }>;
+
+/** So many heartbeats before the newest are read at the start, for instances that have just ended. */
+const recentBeats = 200;
 
 /**
  * Heartbeats of all instances (DESIGN 3.1). An instance counts as gone when it was not heard for `presenceMs`, counted
@@ -50,19 +55,25 @@ export class Presence {
         this.ports.logger.error({ error: error.message }, 'presence cannot be read'),
       onInterruption: () => undefined,
     });
-    this.reader.assign({ topic: presenceTopic, partition: 0 }, bounds?.high ?? 0);
+    const { low, high } = bounds ?? { low: 0, high: 0 };
+    this.reader.assign({ topic: presenceTopic, partition: 0 }, Math.max(low, high - recentBeats));
     this.beat();
   }
 
   /** Whether this instance was not heard for so long that its claims are nobody's. */
   isGone(incarnation: string): boolean {
     if (incarnation === this.incarnation) return false;
+    if (this.beats.get(incarnation)?.ended === true) return true;
     const nowMs = this.ports.clock.nowMs();
-    if (this.hearingSinceMs === undefined) return false;
-    const own = this.heardAtMs.get(this.incarnation) ?? 0;
-    if (nowMs - own > limits.presenceMs / 2) return false;
+    if (this.hearingSinceMs === undefined || !this.hearing(nowMs)) return false;
     const since = Math.max(this.heardAtMs.get(incarnation) ?? 0, this.hearingSinceMs);
     return nowMs - since > limits.presenceMs;
+  }
+
+  /** Whether this instance hears itself. After a silence all waiting begins anew. */
+  private hearing(nowMs: number): boolean {
+    const own = this.heardAtMs.get(this.incarnation);
+    return own !== undefined && nowMs - own <= limits.presenceMs / 2;
   }
 
   /** Instances that were heard lately. */
@@ -70,9 +81,11 @@ export class Presence {
     return [...this.beats.values()].filter((beat) => !this.isGone(beat.incarnation));
   }
 
+  /** Says that this instance is gone, so that nobody has to wait for its silence. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.cancelBeat?.();
+    await this.say({ ...this.describe(), partitions: {}, ended: true });
     await this.reader?.close();
   }
 
@@ -82,9 +95,10 @@ export class Presence {
       if (record.value === null) continue;
       try {
         const beat = this.ports.codec.decode(record.value).body as Heartbeat;
+        if (beat.incarnation === this.incarnation && !this.hearing(nowMs))
+          this.hearingSinceMs = nowMs;
         this.heardAtMs.set(beat.incarnation, nowMs);
         this.beats.set(beat.incarnation, beat);
-        if (beat.incarnation === this.incarnation) this.hearingSinceMs ??= nowMs;
       } catch (thrown) {
         this.ports.logger.debug(
           { error: toError(thrown).message },
@@ -105,18 +119,21 @@ export class Presence {
 
   private beat(): void {
     if (this.stopped) return;
-    const beat = this.describe();
+    void this.say(this.describe());
+    this.onChange();
+    this.cancelBeat = this.ports.clock.after(limits.presenceMs / 5, () => this.beat());
+  }
+
+  private async say(beat: Heartbeat): Promise<void> {
     const record = {
       key: this.incarnation,
       headers: { ce_type: 'longrein.presence.v1', ce_id: `${this.incarnation}/${beat.atMs}` },
       value: this.ports.codec.encode('presence', beat),
     };
-    this.ports.log
-      .append({ topic: presenceTopic, partition: 0 }, [record])
-      .catch((thrown: unknown) => {
-        this.ports.logger.debug({ error: toError(thrown).message }, 'heartbeat not acknowledged');
-      });
-    this.onChange();
-    this.cancelBeat = this.ports.clock.after(limits.presenceMs / 5, () => this.beat());
+    try {
+      await this.ports.log.append({ topic: presenceTopic, partition: 0 }, [record]);
+    } catch (thrown) {
+      this.ports.logger.debug({ error: toError(thrown).message }, 'heartbeat not acknowledged');
+    }
   }
 }

@@ -3,13 +3,26 @@ import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
 import { claimTypes } from '../protocol/session-core.ts';
 import type { ClosedSessions } from './closed-sessions.ts';
 import type { HostedService } from './ports.ts';
-import { foldSeat, restoreSeat, Slot, sharedCoreFold } from './slot.ts';
+import { foldSeat, restoreSeat, type Seat, Slot, sharedCoreFold } from './slot.ts';
 
 export type Folded = Readonly<{
   slot: Slot;
   /** Whether the record brought events to at least one service. */
   came: boolean;
 }>;
+
+/** No checkpoint is coming any more: the seat is known by its opening, or by a cancel that came first. */
+function isCertain(seat: Seat): boolean {
+  seat.known ||= seat.entry.core.status === 'cancelled-early';
+  seat.waiting = [];
+  return seat.known;
+}
+
+/** Until all was read, a checkpoint may come that starts a seat, and the records after its cursor are needed then. */
+function keepWaiting(seat: Seat, record: PlacedRecord, catchingUp: boolean): void {
+  if (!seat.known && catchingUp) seat.waiting.push(record);
+  else isCertain(seat);
+}
 
 /** The sessions of one partition in memory: a slot each, a seat in it for each hosted service. */
 export class SessionTable {
@@ -45,7 +58,8 @@ export class SessionTable {
     at: { catchingUp: boolean; marks: ReadonlyMap<string, number> },
   ): Folded | undefined {
     const { session } = record.header;
-    if (this.closed.closedBefore(session, record.offset)) return undefined;
+    // Also what lies before its closing: a start in its middle would take a cancel or a repeated opening for its first.
+    if (this.closed.has(session)) return undefined;
     const slot = this.bySession.get(session) ?? new Slot(session);
     slot.trace(record);
     const fold = sharedCoreFold(record);
@@ -56,7 +70,7 @@ export class SessionTable {
       if (record.offset < (at.marks.get(logic.name) ?? 0)) continue;
       const seat = slot.seatOf(logic);
       const step = foldSeat(seat, record, fold);
-      if (!seat.known && at.catchingUp) seat.waiting.push(record);
+      keepWaiting(seat, record, at.catchingUp);
       kept ||= seat.known || at.catchingUp;
       if (step === undefined || step.events.length === 0) continue;
       came = true;
@@ -92,7 +106,7 @@ export class SessionTable {
     const { header, offset } = record;
     const service = this.services.find(({ logic }) => logic.name === header.service);
     if (service === undefined || offset < (marks.get(header.service) ?? 0)) return;
-    if (this.closed.closedBefore(header.session, offset)) return;
+    if (this.closed.has(header.session)) return;
     const slot = this.bySession.get(header.session) ?? new Slot(header.session);
     this.bySession.set(header.session, slot);
     restoreSeat(slot.seatOf(service.logic), record);
@@ -109,7 +123,7 @@ export class SessionTable {
   /** All was read: what has neither opening nor checkpoint belongs to sessions that have ended. */
   dropUnknown(): void {
     for (const slot of this.bySession.values()) {
-      for (const [name, seat] of slot.seats) if (!seat.known) slot.seats.delete(name);
+      for (const [name, seat] of slot.seats) if (!isCertain(seat)) slot.seats.delete(name);
       if (slot.seats.size === 0) this.bySession.delete(slot.session);
     }
   }

@@ -89,7 +89,8 @@ export function foldSeat(
   if (seat.entry !== before) seat.sinceCheckpoint += 1;
   const { status } = step.core;
   if (!seat.known && status !== 'unknown') {
-    seat.known = true;
+    // A cancel that comes first may be one of a session whose checkpoint is yet to be read.
+    seat.known = status !== 'cancelled-early';
     seat.firstNeeded = Math.min(seat.firstNeeded, record.offset);
   }
   return step;

@@ -70,9 +70,7 @@ export class PartitionWriter {
     const spill = batch.records.some(({ body }) =>
       hasLargeContent(body, limits.contentInlineBytesMax),
     );
-    const ready = spill ? this.spill(batch) : undefined;
-    ready?.catch(() => undefined);
-    this.queue.push({ batch, ready });
+    this.queue.push({ batch, ready: spill ? this.spill(batch) : undefined });
     this.wake();
   }
 
@@ -92,10 +90,19 @@ export class PartitionWriter {
   }
 
   private spill(batch: Batch): Promise<readonly RecordBody[]> {
-    const { blobs } = this.ports;
-    return Promise.all(
-      batch.records.map(({ body }) => spillContents(body, blobs, limits.contentInlineBytesMax)),
-    );
+    const bytesMax = limits.contentInlineBytesMax;
+    return Promise.all(batch.records.map(({ body }) => this.spillPatiently(body, bytesMax)));
+  }
+
+  /** A blob store that is away is waited for: what waits behind keeps its place (DESIGN 3.14). */
+  private async spillPatiently(body: RecordBody, bytesMax: number): Promise<RecordBody> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await spillContents(body, this.ports.blobs, bytesMax);
+      } catch (thrown) {
+        await this.pause(attempt, toError(thrown), 'contents not stored; again');
+      }
+    }
   }
 
   private wake(): void {
@@ -132,7 +139,7 @@ export class PartitionWriter {
         this.queue.shift();
         continue;
       }
-      const size = encoded.reduce((sum, one) => sum + (one.record.value?.length ?? 0), 0);
+      const size = encoded.reduce((sum, one) => sum + one.bytes, 0);
       if (records.length > 0 && bytes + size > limits.requestBytesMax) break;
       this.queue.shift();
       bytes += size;
@@ -153,7 +160,7 @@ export class PartitionWriter {
       return undefined;
     }
     const { records } = next.batch;
-    return records.map((one, index) => {
+    const encoded = records.map(async (one, index) => {
       const place = {
         batch: records[0]?.id ?? '',
         batchIndex: index,
@@ -162,10 +169,19 @@ export class PartitionWriter {
       const record = {
         key: one.body.kind === 'epoch' ? `epoch/${one.body.host}` : one.body.session,
         headers: headersOf(one.id, one.body, place),
-        value: this.ports.codec.encode(one.body.kind, bodies?.[index] ?? one.body),
+        value: await this.valueOf(bodies?.[index] ?? one.body),
       };
       return new Encoded(record, one.body);
     });
+    return Promise.all(encoded);
+  }
+
+  /** Many small contents can make a record too large as well: then none of them stays in it. */
+  private async valueOf(body: RecordBody): Promise<Uint8Array> {
+    const { codec } = this.ports;
+    const value = codec.encode(body.kind, body);
+    if (value.length <= limits.turnBytesMax) return value;
+    return codec.encode(body.kind, await this.spillPatiently(body, 0));
   }
 
   private numbered(record: OutgoingRecord, body: RecordBody | undefined): OutgoingRecord {
@@ -189,17 +205,14 @@ export class PartitionWriter {
           return;
         }
         if (this.closed) return;
-        await this.pause(attempt, toError(thrown));
+        await this.pause(attempt, toError(thrown), 'append not acknowledged; same bytes again');
       }
     }
   }
 
-  private pause(attempt: number, error: Error): Promise<void> {
+  private pause(attempt: number, error: Error, message: string): Promise<void> {
     const delayMs = Math.min(2_000, 50 * 2 ** Math.min(attempt, 6));
-    this.ports.logger.warn(
-      { ...this.partition, attempt, error: error.message },
-      'append not acknowledged; same bytes again',
-    );
+    this.ports.logger.warn({ ...this.partition, attempt, error: error.message }, message);
     return new Promise((resolve) => {
       this.ports.clock.after(delayMs, resolve);
     });
@@ -231,6 +244,8 @@ export class PartitionWriter {
   }
 }
 
+const recordOverheadBytes = 32;
+
 /** A record with its bytes; the header is parsed after numbering, from the very headers that were sent. */
 class Encoded {
   readonly record: OutgoingRecord;
@@ -239,6 +254,14 @@ class Encoded {
   constructor(record: OutgoingRecord, body: RecordBody | undefined) {
     this.record = record;
     this.body = body;
+  }
+
+  /** What the broker counts, and a little more. */
+  get bytes(): number {
+    const { key, headers, value } = this.record;
+    let bytes = recordOverheadBytes + key.length + (value?.length ?? 0);
+    for (const [name, text] of Object.entries(headers)) bytes += name.length + text.length + 4;
+    return bytes;
   }
 
   header(): PlacedRecord['header'] {

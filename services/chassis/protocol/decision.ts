@@ -1,6 +1,8 @@
 import { type Draft, event, text } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import { limits } from '../../../schemas/limits.ts';
 import { LongreinError, toError } from '../errors.ts';
+import { canonical } from './hash.ts';
 import type { ServiceEntry } from './service-fold.ts';
 import {
   type AnyLogic,
@@ -65,14 +67,35 @@ function failed(service: string, thrown: unknown): Draft[] {
   return [event('decision.failed', { service, code }, { message: text(error.message) })];
 }
 
+/** What a content takes in a record when its body is in a blob. */
+const contentNameBytes = 256;
+/** Fewer events than this never fill a record: their data is bounded by their schemas. */
+const eventsUnmeasured = 100;
+
+/** DESIGN 3.2: a turn that no record can hold, all its contents in blobs, is found before it is sent. */
+function refuseTooLarge(drafts: readonly Draft[]): void {
+  if (drafts.length <= eventsUnmeasured) return;
+  const bytes = drafts.reduce((sum, { type, data, content }) => {
+    const contents = Object.keys(content ?? {}).length * contentNameBytes;
+    return sum + type.length + canonical(data).length + contents;
+  }, 0);
+  if (drafts.length <= limits.turnEventsMax && bytes <= limits.turnBytesMax) return;
+  const message = `${drafts.length} events of ${bytes} bytes do not fit into one turn`;
+  throw new LongreinError('TURN_TOO_LARGE', message);
+}
+
 function ofLogic(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): readonly Draft[] {
   if (entry.core.failed.includes(logic.name)) return [];
+  if (entry.broken !== undefined) {
+    return failed(logic.name, new LongreinError(entry.broken.code, entry.broken.message));
+  }
   try {
     const drafts = logic.decide(entry.state, inputOf(entry, facts));
     for (const draft of drafts) {
       const problem = problemOfDraft(draft);
       if (problem !== undefined) throw new LongreinError('EVENT_INVALID', problem);
     }
+    refuseTooLarge(drafts);
     return drafts;
   } catch (thrown) {
     return failed(logic.name, thrown);

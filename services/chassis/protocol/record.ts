@@ -1,6 +1,5 @@
 import type { Content, EventAddress } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { LongreinError } from '../errors.ts';
 import type { EventRecord } from './seal.ts';
 
 /**
@@ -179,18 +178,31 @@ export function headersOf(
 
 const kinds: readonly string[] = ['turn', 'input', 'checkpoint', 'epoch'];
 
-function numberIn(headers: Readonly<Record<string, string>>, name: string): number {
-  const text = headers[name];
-  if (text === undefined) return -1;
-  const value = Number(text);
-  if (Number.isSafeInteger(value)) return value;
-  throw new LongreinError('RECORD_HEADER_INVALID', `header ${name} is not a whole number: ${text}`);
-}
+const numbers = [
+  'lr_epoch',
+  'lr_sequence',
+  'lr_base_offset',
+  'lr_batch_index',
+  'lr_cursor',
+  'lr_behaviour',
+] as const;
 
-/** The header of a record, or undefined for a record of another program. Throws on a malformed header of ours. */
+const isWhole = (text: string): boolean =>
+  /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
+
+const numberIn = (
+  headers: Readonly<Record<string, string>>,
+  name: (typeof numbers)[number],
+): number => Number(headers[name] ?? -1);
+
+/**
+ * The header of a record. Undefined for a record of another program; headers that look like ours and cannot be read
+ * are of another program too, for every reader alike: one such record must not stop a partition.
+ */
 export function parseHeader(headers: Readonly<Record<string, string>>): RecordHeader | undefined {
   const kind = headers['lr_kind'];
   if (kind === undefined || !kinds.includes(kind)) return undefined;
+  if (!numbers.every((name) => isWhole(headers[name] ?? '-1'))) return undefined;
   return {
     kind: kind as RecordKind,
     id: headers['ce_id'] ?? '',

@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
+import { toError } from '../errors.ts';
 import type { PlacedRecord, TurnBody } from './record.ts';
 import type { AnyLogic } from './service-logic.ts';
 import { addressOf } from './service-logic.ts';
@@ -20,6 +21,8 @@ export type ServiceEntry = Readonly<{
   causes: readonly Cause[];
   /** Id of the checkpoint that this entry started from. */
   root?: string;
+  /** Why an event could not be folded: the service decides no more in this session than to say so (DESIGN 3.14). */
+  broken?: Readonly<{ code: string; message: string }>;
 }>;
 
 export function newEntry(logic: AnyLogic, session: string): ServiceEntry {
@@ -56,6 +59,10 @@ function answered(causes: readonly Cause[], body: TurnBody): readonly Cause[] {
   );
 }
 
+/** A service knows its own events when it writes them; that a delivery arrived is news to it. */
+const mayAnswer = (logic: AnyLogic, event: SeenEvent): boolean =>
+  event.service !== logic.name || event.type === 'delivery.acknowledged';
+
 /** Folds one accepted record. `step` may be given by who folded the core already (all services of a host share it). */
 export function foldEntry(
   logic: AnyLogic,
@@ -66,20 +73,34 @@ export function foldEntry(
   const step = at.step ?? foldCore(entry.core, record);
   if (step.events.length === 0)
     return step.core === entry.core ? entry : { ...entry, core: step.core };
+  const folded = foldEvents(logic, entry, { step, offset: record.offset });
+  const own = record.body.kind === 'turn' && record.body.service === logic.name;
+  const causes = own ? answered(folded.causes, record.body as TurnBody) : folded.causes;
+  return { ...folded, core: step.core, causes };
+}
+
+function foldEvents(
+  logic: AnyLogic,
+  entry: ServiceEntry,
+  { step, offset }: { step: CoreStep; offset: number },
+): ServiceEntry {
   let { state, outbox } = entry;
   const causes = [...entry.causes];
   for (const event of step.events) {
-    const before: unknown = state;
-    state = logic.evolve(state, event);
-    // An own event that the fold refused (it met a state that had moved on) leads to nothing.
-    const taken = state !== before || event.type === 'delivery.acknowledged';
-    if (taken) outbox = foldOutbox(logic, outbox, { event, core: step.core });
-    if (event.service !== logic.name && logic.answers(event))
-      causes.push({ event, offset: record.offset });
+    try {
+      const before: unknown = state;
+      state = logic.evolve(state, event);
+      // An own event that the fold refused (it met a state that had moved on) leads to nothing.
+      const taken = state !== before || event.type === 'delivery.acknowledged';
+      if (taken) outbox = foldOutbox(logic, outbox, { event, core: step.core });
+    } catch (thrown) {
+      const { message } = toError(thrown);
+      const broken = { code: 'FOLD_THREW', message: `${event.type} ${addressOf(event)}: ${message}` };
+      return { ...entry, state, outbox, broken, causes: [...causes, { event, offset }] };
+    }
+    if (mayAnswer(logic, event) && logic.answers(event)) causes.push({ event, offset });
   }
-  const own = record.body.kind === 'turn' && record.body.service === logic.name;
-  const open = own ? answered(causes, record.body as TurnBody) : causes;
-  return { ...entry, core: step.core, state, outbox, causes: open };
+  return { ...entry, state, outbox, causes };
 }
 
 /** What a checkpoint holds. */
@@ -87,15 +108,17 @@ export type SavedEntry = Readonly<{
   core: SessionCore;
   state: unknown;
   outbox: ServiceEntry['outbox'];
+  broken?: NonNullable<ServiceEntry['broken']>;
 }>;
 
 /**
  * An entry as a checkpoint's content. Only an entry without open causes may be saved: all up to the cursor is answered.
  */
-export const saveEntry = (entry: ServiceEntry): JsonValue =>
-  ({ core: entry.core, state: entry.state, outbox: entry.outbox }) as unknown as JsonValue;
+export function saveEntry({ core, state, outbox, broken }: ServiceEntry): JsonValue {
+  const saved: SavedEntry = { core, state, outbox, ...(broken === undefined ? {} : { broken }) };
+  return saved as unknown as JsonValue;
+}
 
 export function restoreEntry(saved: JsonValue, root: string): ServiceEntry {
-  const { core, state, outbox } = saved as unknown as SavedEntry;
-  return { core, state, outbox, causes: [], root };
+  return { ...(saved as unknown as SavedEntry), causes: [], root };
 }

@@ -80,7 +80,10 @@ export type ServiceLogic<S, F extends JsonObject = JsonObject> = Readonly<{
   machines: Readonly<Record<string, string>>;
   initial(): S;
   evolve(state: S, event: SeenEvent): S;
-  /** Whether this event can make something due for this service. Own events are never causes. */
+  /**
+   * Whether this event can make something due for this service. Own events are never causes, except that an own
+   * delivery was acknowledged.
+   */
   answers(event: SeenEvent): boolean;
   decide(state: S, input: DecideInput<F>): readonly Draft[];
   deliveries?(event: SeenEvent, session: SessionMeta): readonly Delivery[];

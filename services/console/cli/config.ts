@@ -8,19 +8,19 @@ import type { Environment } from './context.ts';
 
 export const processEnvironment: Environment = process.env;
 
-const valueOf = (environment: Environment, name: string): string | undefined =>
+const setting = (environment: Environment, name: string): string | undefined =>
   environment[name]?.trim() || undefined;
 
 /** Settings of the local stack, in the state directory that hosts use too. */
 export function localSettings(environment: Environment): LocalSettings {
-  const given = valueOf(environment, 'LONGREIN_STATE_DIR');
+  const given = setting(environment, 'LONGREIN_STATE_DIR');
   const stateDir = resolve(given ?? join(packageRoot, '.longrein'));
   return { ...readSettings(environment), stateDir };
 }
 
 /** The directory that file tools may read: LONGREIN_WORKSPACE, or this package. */
 export const workspaceDirOf = (environment: Environment): string =>
-  resolve(valueOf(environment, 'LONGREIN_WORKSPACE') ?? packageRoot);
+  resolve(setting(environment, 'LONGREIN_WORKSPACE') ?? packageRoot);
 
 /** The environment of hosts that `up` starts. */
 export const hostEnvironment = (
@@ -34,7 +34,7 @@ export const hostEnvironment = (
 
 /** The model that stands in for all of the catalog's, if one is set. */
 export const modelOf = (environment: Environment): string | undefined =>
-  valueOf(environment, 'LONGREIN_MODEL');
+  setting(environment, 'LONGREIN_MODEL');
 
 const hostVariable = /^(LONGREIN_|OTEL_)|_API_KEY$/;
 
@@ -62,7 +62,7 @@ export async function readLogAddress(environment: Environment): Promise<LogAddre
       fix: 'Run `longrein up` for a local stack, or set LONGREIN_BROKERS (host:port, …).',
     });
   }
-  const blobDir = resolve(valueOf(environment, 'LONGREIN_BLOB_DIR') ?? join(stateDir, 'blobs'));
+  const blobDir = resolve(setting(environment, 'LONGREIN_BLOB_DIR') ?? join(stateDir, 'blobs'));
   return { brokers, blobDir, stateDir };
 }
 
@@ -81,7 +81,7 @@ export async function readClickhouseAddress(
   if (url === undefined) return undefined;
   return {
     url: url.replace(/\/+$/, ''),
-    user: valueOf(environment, 'LONGREIN_CLICKHOUSE_USER') ?? 'default',
+    user: setting(environment, 'LONGREIN_CLICKHOUSE_USER') ?? 'default',
     password: environment['LONGREIN_CLICKHOUSE_PASSWORD'] ?? '',
   };
 }

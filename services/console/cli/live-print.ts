@@ -7,16 +7,18 @@ export interface LinePrinter {
   readonly write: (text: string) => void;
   readonly colors: Colors;
   readonly columns: number;
-  readonly startedMs: number;
+  /** The time that lines count from. */
+  startedMs: number;
 }
 
 const kindWidth = 8;
 const nameWidth = 24;
 
-/** One line: seconds, kind, name, text. */
+/** One line: seconds, kind, name, text. What began before is counted from its own beginning. */
 export function printLine(printer: LinePrinter, line: LiveLine): void {
+  printer.startedMs = Math.min(printer.startedMs, line.atMs);
   const { colors, columns } = printer;
-  const seconds = Math.max(0, line.atMs - printer.startedMs) / 1_000;
+  const seconds = (line.atMs - printer.startedMs) / 1_000;
   const time = `${seconds.toFixed(2).padStart(7)} s`;
   const name = oneLine(line.name, nameWidth).padEnd(nameWidth);
   const room = columns - time.length - kindWidth - nameWidth - 4;

@@ -1,6 +1,6 @@
 /** Turns events of a session into lines for a person, in the order in which they happened. Pure. */
 import type { Content, SeenEvent } from '../../../schemas/event.ts';
-import { count, dollars, duration, oneLine, shortId } from './figures.ts';
+import { bytes, count, dollars, duration, oneLine, shortId } from './figures.ts';
 
 /** One line. `mood` says how it is coloured. */
 export interface LiveLine {
@@ -15,6 +15,7 @@ type Call = { name: string; agent: string; startedMs: number };
 type Line = Omit<LiveLine, 'atMs'>;
 
 const detailMax = 200;
+const argumentMax = 60;
 
 /** Keeps what later lines need of earlier events: names and start times. */
 export class LiveView {
@@ -72,6 +73,19 @@ function words(content: Content | undefined): string {
   const body = content?.body;
   if (body === undefined || body === null) return '';
   return oneLine(typeof body === 'string' ? body : JSON.stringify(body), detailMax);
+}
+
+/** Arguments of a call, short ones with their value, long ones with their size. */
+function argumentsText(content: Content): string {
+  const { body } = content;
+  if (body === undefined) return `arguments of ${bytes(content.bytes)}`;
+  if (typeof body !== 'object' || body === null) return words(content);
+  return Object.entries(body)
+    .map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return text.length <= argumentMax ? `${name}=${text}` : `${name} of ${bytes(text.length)}`;
+    })
+    .join(', ');
 }
 
 const joined = (...parts: readonly (string | undefined)[]): string =>
@@ -157,7 +171,7 @@ function callLine(event: SeenEvent, calls: Map<string, Call>): Line | undefined 
     case 'tool.requested': {
       const { call, tool, agentName } = event.data;
       calls.set(call, { name: tool, agent: agentName, startedMs: event.atMs });
-      return busy('tool', tool, `for ${agentName}: ${words(event.content.arguments)}`);
+      return busy('tool', tool, joined(`for ${agentName}`, argumentsText(event.content.arguments)));
     }
     case 'tool.denied':
       return bad('tool', event.data.tool, joined(event.data.code, words(event.content.message)));

@@ -1,17 +1,20 @@
 /** How the result of a goal is shown to a person. */
 import { dollars, duration } from './figures.ts';
 import { plainMarkdown } from './markdown.ts';
-import type { GoalResult } from './session-feed.ts';
+import type { Followed } from './submit.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `completed in 1.2 s, 310 tokens, $0`, or what went wrong and what to do. */
-export function statusLine(terminal: Terminal, result: GoalResult, elapsedMs: number): string {
+export function statusLine(terminal: Terminal, followed: Followed): string {
   const { green, red, bold } = terminal.colors;
+  const { result, elapsedMs, repeated } = followed;
   const { status, error, usage } = result;
   const paint = status === 'completed' ? green : red;
   const tokens = usage.inputTokens + usage.outputTokens;
   const spent = tokens === 0 ? '' : `, ${tokens} tokens, ${dollars(usage.costNanoUsd)}`;
-  const lines = [`${paint(bold(status))} in ${duration(elapsedMs)}${spent}`];
+  const ended = result.endedAt.replace('T', ' ').slice(0, 19);
+  const when = repeated ? `at ${ended} UTC, asked for before` : `in ${duration(elapsedMs)}`;
+  const lines = [`${paint(bold(status))} ${when}${spent}`];
   if (error !== undefined) {
     const where = error.task ?? error.field;
     lines.push(`${error.message}${where === undefined ? '' : ` (${where})`} [${error.code}]`);

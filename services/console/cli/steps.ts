@@ -55,6 +55,9 @@ export function progressText(label: string, doneBytes: number, totalBytes: numbe
   return `${label}  ${bytes(doneBytes)} of ${bytes(totalBytes)} (${share} %)`;
 }
 
+const plainText = (step: Step): string =>
+  step.state === 'ready' ? `ready, ${step.detail}` : stepText(step);
+
 const tenths = 10;
 
 function plainSteps(terminal: Terminal): Steps {
@@ -62,81 +65,91 @@ function plainSteps(terminal: Terminal): Steps {
   const say = (name: string, text: string): void =>
     terminal.err(`${name.padEnd(nameWidth)}${text}\n`);
   const report = (event: StackEvent): void => {
-    if (event.kind === 'note') return say('note', event.text);
-    if (event.kind === 'step') {
-      return say(event.name, event.state === 'ready' ? `ready, ${event.detail}` : stepText(event));
+    if (event.kind === 'note') say('note', event.text);
+    else if (event.kind === 'step') say(event.name, plainText(event));
+    else {
+      const { label, doneBytes, totalBytes } = event;
+      const part = Math.floor((tenths * doneBytes) / Math.max(1, totalBytes));
+      if (part !== told) say('download', progressText(label, doneBytes, totalBytes));
+      told = part;
     }
-    const { label, doneBytes, totalBytes } = event;
-    const part = Math.floor((tenths * doneBytes) / Math.max(1, totalBytes));
-    if (part === told) return;
-    told = part;
-    say('download', progressText(label, doneBytes, totalBytes));
   };
   return { report, end: () => Promise.resolve() };
 }
 
-interface Row {
+/** What Listr shows of a step; both can be written while it runs. */
+interface Shown {
   title: string;
   output: string;
+}
+
+interface Row extends Shown {
+  readonly name: string;
+  /** There once Listr has begun the step. */
+  task: Shown | undefined;
   resolve(): void;
   reject(error: Error): void;
   readonly settled: Promise<void>;
 }
 
-function newRow(): Row {
+function newRow(name: string): Row {
   let resolve = (): void => undefined;
   let reject = (_: Error): void => undefined;
-  const promise = new Promise<void>((accept, refuse) => {
+  const settled = new Promise<void>((accept, refuse) => {
     resolve = accept;
     reject = refuse;
   });
-  promise.catch(() => undefined);
-  return { title: '', output: '', resolve, reject, settled: promise };
+  // A row that Listr has not begun yet may be given up: that is not unhandled.
+  settled.catch(() => undefined);
+  return { name, title: name, output: '', task: undefined, resolve, reject, settled };
+}
+
+function write(row: Row, shown: Partial<Shown>): void {
+  Object.assign(row, shown);
+  if (row.task === undefined) return;
+  row.task.title = row.title;
+  if (row.output !== '') row.task.output = row.output;
 }
 
 async function movingSteps(terminal: Terminal, names: readonly string[]): Promise<Steps> {
   const { Listr, ListrLogger, ProcessOutput } = await import('listr2');
   const { dim } = terminal.errColors;
-  const rows = new Map(names.map((name) => [name, newRow()]));
-  const output = new ProcessOutput(process.stderr, process.stderr);
-  const list = new Listr(
-    [...rows].map(([name, row]) => ({
-      title: name,
-      task: (_: unknown, task: Row) => {
-        follow(row, task, name);
+  const rows = new Map(names.map((name) => [name, newRow(name)]));
+  const processOutput = new ProcessOutput(process.stderr, process.stderr);
+  const logger = new ListrLogger({ useIcons: false, processOutput });
+  const list = new Listr<object, 'default', 'simple'>([], {
+    concurrent: true,
+    exitOnError: false,
+    registerSignalListeners: false,
+    rendererOptions: { logger, showErrorMessage: false, collapseErrors: false },
+  });
+  for (const row of rows.values()) {
+    list.add({
+      title: row.name,
+      task: (_, task) => {
+        row.task = task;
+        write(row, {});
         return row.settled;
       },
-    })),
-    {
-      concurrent: true,
-      exitOnError: false,
-      registerSignalListeners: false,
-      rendererOptions: {
-        logger: new ListrLogger({ useIcons: false, processOutput: output }),
-        showErrorMessage: false,
-        collapseErrors: false,
-      },
-    },
-  );
-  const running = list.run();
+    });
+  }
+  const running = list.run({});
   return {
     report: (event) => show(rows, event, dim),
-    async end(failed) {
-      for (const row of rows.values()) {
-        if (failed) row.reject(new Error('not finished'));
-        else row.resolve();
-      }
-      await running;
-    },
+    end: (failed) => endRows(rows, failed, running),
   };
 }
 
-/** From now on what is written to the row is written to its task. */
-function follow(row: Row, task: { title: string; output: string }, name: string): void {
-  Object.defineProperties(row, {
-    title: { set: (text: string) => void (task.title = `${name.padEnd(nameWidth)}${text}`) },
-    output: { set: (text: string) => void (task.output = text) },
-  });
+async function endRows(
+  rows: ReadonlyMap<string, Row>,
+  failed: boolean,
+  running: Promise<unknown>,
+): Promise<void> {
+  for (const row of rows.values()) {
+    if (failed) row.reject(new Error('not finished'));
+    else row.resolve();
+  }
+  await running;
 }
 
 function show(
@@ -145,18 +158,16 @@ function show(
   dim: (text: string) => string,
 ): void {
   const [first] = rows.values();
-  if (event.kind === 'progress') {
+  if (event.kind === 'step') {
+    const row = rows.get(event.name);
+    if (row === undefined) return;
+    write(row, { title: `${row.name.padEnd(nameWidth)}${dim(stepText(event))}` });
+    if (settled.has(event.state)) row.resolve();
+  } else if (event.kind === 'progress') {
     const { label, doneBytes, totalBytes } = event;
-    if (first) first.output = progressText(label, doneBytes, totalBytes);
-    return;
-  }
-  if (event.kind === 'note') {
+    if (first) write(first, { output: progressText(label, doneBytes, totalBytes) });
+  } else {
     const row = rows.get('services') ?? first;
-    if (row) row.output = event.text;
-    return;
+    if (row) write(row, { output: event.text });
   }
-  const row = rows.get(event.name);
-  if (row === undefined) return;
-  row.title = dim(stepText(event));
-  if (settled.has(event.state)) row.resolve();
 }

@@ -25,7 +25,7 @@ export function table(options: TableOptions): string {
   const { columns, rows } = options;
   const titles = columns.map((column) => column.title);
   const flat = rows.map((row) => columns.map((_, index) => oneLine(row[index] ?? '', 10_000)));
-  const widths = fit(
+  const widths = fitWidths(
     titles.map((title, index) =>
       Math.max(widthOf(title), ...flat.map((row) => widthOf(row[index] ?? ''))),
     ),
@@ -41,18 +41,18 @@ export function table(options: TableOptions): string {
 const widthOf = (text: string): number => [...text].length;
 
 /** Takes from the widest columns until the line fits; none becomes narrower than `cellMin`. */
-function fit(widths: readonly number[], widthMax: number): number[] {
-  const fitted = [...widths];
+function fitWidths(widths: readonly number[], widthMax: number): number[] {
+  const narrowed = [...widths];
   const room = widthMax - gap.length * (widths.length - 1);
-  for (let excess = sum(fitted) - room; excess > 0; excess = sum(fitted) - room) {
-    const widest = fitted.indexOf(Math.max(...fitted));
-    const width = fitted[widest] ?? 0;
+  for (let excess = sum(narrowed) - room; excess > 0; excess = sum(narrowed) - room) {
+    const widest = narrowed.indexOf(Math.max(...narrowed));
+    const width = narrowed[widest] ?? 0;
     if (width <= cellMin) break;
-    const others = fitted.filter((_, index) => index !== widest);
+    const others = narrowed.filter((_, index) => index !== widest);
     const next = Math.max(cellMin, ...others.filter((one) => one < width));
-    fitted[widest] = Math.max(next === width ? width - 1 : next, width - excess);
+    narrowed[widest] = Math.max(next === width ? width - 1 : next, width - excess);
   }
-  return fitted;
+  return narrowed;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);

@@ -34,10 +34,12 @@ const retryableClasses = new Set<ModelFailureClass>([
 ]);
 
 /**
- * The provider `scripted` from the file at `file`. Throws LongreinError if the file is not valid.
+ * The provider `scripted` from `files`: the first rule that fits answers, in the order of the
+ * files. Throws LongreinError if one is not valid.
  */
-export function readScriptedProvider(file: string, nowMs: () => number): ModelProvider {
-  return createScriptedProvider({ rules: readScriptedRules(file), file, nowMs });
+export function readScriptedProvider(files: readonly string[], nowMs: () => number): ModelProvider {
+  const rules = files.flatMap(readScriptedRules);
+  return createScriptedProvider({ rules, file: files.join(', '), nowMs });
 }
 
 /** The provider `scripted` over `rules`. */

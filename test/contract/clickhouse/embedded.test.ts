@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { migrate } from '../../../deploy/clickhouse/migrate.ts';
 import { createEventTable } from '../../../services/event-store/clickhouse.ts';
+import { migrate } from '../../../services/event-store/migrations.ts';
 import {
   type EmbeddedClickHouse,
   quietClient,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { migrate, readMigrations } from '../../../deploy/clickhouse/migrate.ts';
 import { createEventTable, type EventTable } from '../../../services/event-store/clickhouse.ts';
+import { migrate, readMigrations } from '../../../services/event-store/migrations.ts';
 import {
   type EmbeddedClickHouse,
   quietClient,

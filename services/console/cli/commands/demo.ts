@@ -45,19 +45,18 @@ async function audit(call: Call, lock: LockFile): Promise<Followed> {
     inputs: { path: lock.path },
     labels: { demo: 'lockfile-audit' },
   });
-  let startedMs = Date.now();
+  const write = terminal.err;
+  const printer = { write, colors, columns: terminal.columns, startedMs: Date.now() };
   return await withLog(call.environment, (log) =>
     followGoal({
       log,
       goal,
-      fromStart: false,
-      onPublished: (_, atMs) => {
-        startedMs = atMs;
-        terminal.err(`\n${colors.bold('goal')} ${goal.goalId}: audit ${lock.source}\n`);
+      onPublished(startedMs) {
+        printer.startedMs = startedMs;
+        write(`\n${colors.bold('goal')} ${goal.goalId}: audit ${lock.source}\n`);
       },
-      onLine: (line) =>
-        printLine({ write: terminal.err, colors, columns: terminal.columns, startedMs }, line),
-      onSilence: () => terminal.err('Nothing is heard of the goal yet; still waiting.\n'),
+      onLine: (line) => printLine(printer, line),
+      onSilence: () => write('Nothing is heard of the goal yet; still waiting.\n'),
     }),
   );
 }
@@ -86,39 +85,38 @@ function finish(call: Call, lock: LockFile, followed: Followed): ExitCode {
 
 function tell(
   call: Call,
-  { result, elapsedMs }: Followed,
+  followed: Followed,
   { commandMs, scripted }: { commandMs: number; scripted: boolean },
 ): void {
   const { terminal } = call;
   const { bold, dim, yellow } = terminal.colors;
+  const { result, elapsedMs } = followed;
   const text = outputText(terminal, result.output);
   if (text !== '') terminal.out(`\n${text}`);
-  terminal.out(`\n${statusLine(terminal, result, elapsedMs)}`);
+  terminal.out(`\n${statusLine(terminal, followed)}`);
   terminal.out(dim(`goal ${duration(elapsedMs)}, from command to result ${duration(commandMs)}\n`));
+  const model = modelOf(call.environment);
   if (scripted) {
-    terminal.out(
-      `${yellow('The summary came from the scripted model')}, which needs no key. ${realModel}\n`,
-    );
-  } else if (modelOf(call.environment) !== undefined) {
-    terminal.out(`The summary was written by ${modelOf(call.environment)}.\n`);
+    terminal.out(`\n${yellow('The summary came from the scripted model, which needs no key.')}\n`);
+    terminal.out(`${realModel}\n`);
+  } else if (model !== undefined) {
+    terminal.out(`\nThe summary was written by ${model}.\n`);
   }
-  const width = 60;
-  const next = lookFurther(result.session).map(
-    ([command, what]) => `  ${bold(command.padEnd(width))}${dim(what)}\n`,
+  const lines = lookFurther(result.session).map(
+    ([what, command]) => `  ${what.padEnd(10)}${bold(command)}\n`,
   );
-  terminal.out(`\nLook further:\n${next.join('')}`);
+  terminal.out(`\nLook further:\n${lines.join('')}`);
 }
 
-const realModel = 'For a real one: LONGREIN_MODEL=openai/gpt-4o-mini OPENAI_API_KEY=… npm run demo';
+const realModel =
+  'With a real one: LONGREIN_MODEL=openai/gpt-4o-mini OPENAI_API_KEY=… npm run demo';
 
 function lookFurther(session: string): readonly (readonly [string, string])[] {
+  const counts = `SELECT type, count() FROM events WHERE session_id = '${session}' GROUP BY type`;
   return [
-    [
-      `npx longrein sql "SELECT type, count() FROM events WHERE session_id = '${session}' GROUP BY type"`,
-      '',
-    ],
-    [`npx longrein session show ${session}`, ''],
-    [`npx longrein replay verify ${session}`, ''],
-    ['npx longrein down', ''],
+    ['query', `npx longrein sql "${counts}"`],
+    ['read', `npx longrein session show ${session}`],
+    ['prove', `npx longrein replay verify ${session}`],
+    ['stop', 'npx longrein down'],
   ];
 }

@@ -64,9 +64,7 @@ async function submit(call: Call, log: Log, goal: NamedGoal): Promise<ExitCode> 
   }
   const { bold } = call.terminal.colors;
   call.terminal.out(`${bold('goal')}     ${goalId}\n${bold('session')}  ${session}\n`);
-  call.terminal.out(
-    `Watch it: longrein goal submit … --follow; later: longrein session show ${goalId}\n`,
-  );
+  call.terminal.out(`See what becomes of it: longrein session show ${goalId}\n`);
   return exitCodes.done;
 }
 
@@ -77,7 +75,7 @@ async function follow(call: Call, log: Log, goal: NamedGoal): Promise<ExitCode> 
   // With --json standard output is for the document alone.
   const write = call.json ? terminal.err : terminal.out;
   const colors = call.json ? terminal.errColors : terminal.colors;
-  let startedMs = Date.now();
+  const printer = { write, colors, columns: terminal.columns, startedMs: Date.now() };
   const onInterrupt = (): void => {
     terminal.err(`\nThe goal goes on. See it later: longrein session show ${goalId}\n`);
     process.exit(exitCodes.interrupted);
@@ -86,12 +84,11 @@ async function follow(call: Call, log: Log, goal: NamedGoal): Promise<ExitCode> 
   const followed = await followGoal({
     log,
     goal,
-    fromStart: call.options['id'] !== undefined || call.options['file'] !== undefined,
-    onPublished: (_, atMs) => {
-      startedMs = atMs;
+    onPublished(startedMs) {
+      printer.startedMs = startedMs;
       write(`${colors.bold('goal')} ${goalId}  ${colors.bold('session')} ${session}\n`);
     },
-    onLine: (line) => printLine({ write, colors, columns: terminal.columns, startedMs }, line),
+    onLine: (line) => printLine(printer, line),
     onSilence: () => terminal.err(silent),
   });
   process.off('SIGINT', onInterrupt);
@@ -100,12 +97,12 @@ async function follow(call: Call, log: Log, goal: NamedGoal): Promise<ExitCode> 
 
 const silent = 'Nothing is heard of the goal yet. Do the services run? See: longrein status\n';
 
-function finish(call: Call, goal: NamedGoal, followed: Followed): ExitCode {
-  const { result, elapsedMs, events } = followed;
+function finish(call: Call, { goalId, session }: NamedGoal, followed: Followed): ExitCode {
+  const { result, elapsedMs, events, repeated } = followed;
   if (call.json) {
-    writeJson(call, { goalId: goal.goalId, session: goal.session, elapsedMs, events, result });
+    writeJson(call, { goalId, session, elapsedMs, events, repeated, result });
   } else {
-    call.terminal.out(`\n${statusLine(call.terminal, result, elapsedMs)}`);
+    call.terminal.out(`\n${statusLine(call.terminal, followed)}`);
     const text = outputText(call.terminal, result.output);
     if (text !== '') call.terminal.out(`\n${text}`);
   }

@@ -1,3 +1,4 @@
+import { LongreinError, toError } from '../../../chassis/errors.ts';
 import { type Call, type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { dollars, duration, shortId } from '../figures.ts';
@@ -29,13 +30,23 @@ export const sessionList: CommandSpec = {
     const { queryClickhouse } = await import('../clickhouse-query.ts');
     const parameters = { limit: limitOf(call), status: textOption(call, 'status') ?? '' };
     const query = { sql: statement, format: 'JSONCompact', parameters };
-    const { text } = await queryClickhouse(call.environment, query);
+    const { text } = await queryClickhouse(call.environment, query).catch(notYet);
     const sessions = asObjects(readRows(text));
     if (call.json) writeJson(call, { sessions });
     else call.terminal.out(tell(call, sessions));
     return exitCodes.done;
   },
 };
+
+/** The tables are made by the event store; until it has run there is no list, for whatever reason. */
+function notYet(thrown: unknown): never {
+  const { code, message } = toError(thrown) as Partial<LongreinError> & Error;
+  if (code !== 'SQL_FAILED' || !message.includes('UNKNOWN_TABLE')) throw thrown;
+  throw new LongreinError('EVENT_STORE_EMPTY', 'ClickHouse holds no sessions yet', {
+    fix: 'The event store makes its tables when it starts; see whether it runs: longrein status',
+    cause: thrown,
+  });
+}
 
 function limitOf(call: Call): string {
   const limit = textOption(call, 'limit') ?? '20';

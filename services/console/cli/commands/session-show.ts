@@ -45,10 +45,10 @@ export function wantedOf(call: Call) {
 
 function documentOf(session: string, origin: string, { events, core, ignored }: SessionEvents) {
   return {
+    ...core.meta,
     session,
     origin,
     status: core.status,
-    ...core.meta,
     ignoredRecords: ignored,
     events: events.map(({ offset, event }) => ({
       at: new Date(event.atMs).toISOString(),

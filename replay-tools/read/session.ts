@@ -1,0 +1,79 @@
+import type { SeenEvent } from '../../schemas/event.ts';
+import { accept, copyAcceptance } from '../../services/chassis/protocol/acceptance.ts';
+import type { PlacedRecord } from '../../services/chassis/protocol/record.ts';
+import {
+  type CoreStep,
+  foldCore,
+  type Ignored,
+  type SessionCore,
+  unknownSession,
+} from '../../services/chassis/protocol/session-core.ts';
+import { type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
+
+/** One session with the rules of the log applied: which records count, and what they bring. */
+
+/**
+ * `void`: not accepted (an epoch or a number that is not current). `unreadable`: accepted, and nobody can read it.
+ * `ignored`: accepted, and it brings nothing, for the reason given.
+ */
+export type Verdict = 'effective' | 'ignored' | 'void' | 'unreadable';
+
+export type JudgedRecord = Readonly<{
+  record: SourceRecord;
+  verdict: Verdict;
+  ignored?: Ignored;
+  /** What a turn or an input brought; also where it is ignored. */
+  step?: CoreStep;
+}>;
+
+export type JudgedSession = Readonly<{
+  source: SessionSource;
+  /** All records of the session, in the order of the log. */
+  records: readonly JudgedRecord[];
+  /** What every reader knows at the end. */
+  core: SessionCore;
+  /** Records of other sessions that were read for acceptance. */
+  others: number;
+}>;
+
+/** A record that can be folded. */
+export const isPlaced = (record: SourceRecord): record is PlacedRecord =>
+  record.body !== undefined && record.body.kind === record.header.kind;
+
+function judge(record: SourceRecord, accepted: boolean, core: SessionCore): JudgedRecord {
+  if (!accepted) return { record, verdict: 'void', ignored: 'not-accepted' };
+  if (!isPlaced(record)) return { record, verdict: 'unreadable' };
+  if (record.header.kind === 'checkpoint') {
+    if (core.status === 'open') return { record, verdict: 'effective' };
+    return { record, verdict: 'ignored', ignored: 'closed' };
+  }
+  const step = foldCore(core, record);
+  if (step.events.length > 0) return { record, verdict: 'effective', step };
+  const ignored = step.ignored === undefined ? {} : { ignored: step.ignored };
+  return { record, verdict: 'ignored', step, ...ignored };
+}
+
+/** Reads a session and judges each of its records. Throws LongreinError SESSION_UNKNOWN, and what the source throws. */
+export async function judgeSession(source: SessionSource): Promise<JudgedSession> {
+  const acceptance = copyAcceptance(source.acceptance);
+  const records: JudgedRecord[] = [];
+  let core = unknownSession(source.session);
+  let others = 0;
+  for await (const record of source.records()) {
+    const accepted = accept(acceptance, record.header);
+    if (record.header.session !== source.session) {
+      others += 1;
+      continue;
+    }
+    const judged = judge(record, accepted, core);
+    core = judged.step?.core ?? core;
+    records.push(judged);
+  }
+  if (records.length > 0) return { source, records, core, others };
+  const fix = 'list sessions with `longrein session list`';
+  throw sessionUnknown(source.session, source.origin, fix);
+}
+
+/** Every event that counts, in order. */
+export const effectiveEvents = (session: JudgedSession): readonly SeenEvent[] =>
+  session.records.flatMap(({ step }) => step?.events ?? []);

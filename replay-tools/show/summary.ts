@@ -1,0 +1,100 @@
+import { bodyOf, type Content, type SeenEvent } from '../../schemas/event.ts';
+import { effectiveEvents, type JudgedSession } from '../read/session.ts';
+import { count, preview, seconds, time, usd } from './figures.ts';
+
+/** The head of a timeline: what was asked, how it ended, what it took. */
+
+type Line = readonly [name: string, text: string];
+
+const openings: ReadonlySet<string> = new Set([
+  'session.opened',
+  'goal.received',
+  'key.requested',
+  'sink.opened',
+]);
+
+const of = <T extends SeenEvent['type']>(
+  events: readonly SeenEvent[],
+  ...types: readonly T[]
+): readonly SeenEvent<T>[] =>
+  events.filter((event) =>
+    (types as readonly string[]).includes(event.type),
+  ) as unknown as SeenEvent<T>[];
+
+/** How it stands, in one word. */
+export function statusOf(session: JudgedSession, events: readonly SeenEvent[]): string {
+  const [result] = of(events, 'result.published');
+  if (result !== undefined) return result.data.status;
+  if (session.core.status === 'closed') return 'closed';
+  return session.core.status === 'open' ? 'running' : 'not opened';
+}
+
+const isRead = (content: Content | undefined): content is Content => content?.body !== undefined;
+
+function goalLines(opening: SeenEvent | undefined): Line[] {
+  const contents = (opening?.content ?? {}) as Readonly<Record<string, Content>>;
+  const goal = contents['goal'];
+  return isRead(goal) ? [['Goal', preview(bodyOf(goal), 400)]] : [];
+}
+
+function planLines(events: readonly SeenEvent[]): Line[] {
+  return of(events, 'plan.accepted').map(({ data }) => [
+    'Plan',
+    `${data.plan} ${data.version}, ${count(data.tasks.length, 'task')}`,
+  ]);
+}
+
+function timeLines(session: JudgedSession, events: readonly SeenEvent[]): Line[] {
+  const [first, last] = [events[0], events.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const took = `${seconds(last.atMs - first.atMs)}`;
+  const end =
+    session.core.status === 'closed'
+      ? `ended ${time(last.atMs)}`
+      : `newest event ${time(last.atMs)}`;
+  return [['Time', `opened ${time(first.atMs)}, ${end} (${took})`]];
+}
+
+function usageLines(events: readonly SeenEvent[]): Line[] {
+  const models = of(events, 'model.completed', 'model.failed');
+  const tools = of(events, 'tool.completed', 'tool.failed');
+  if (models.length + tools.length === 0) return [];
+  const sum = (name: 'inputTokens' | 'outputTokens' | 'costNanoUsd'): number =>
+    models.reduce((total, { data }) => total + data[name], 0);
+  const tokens = `${sum('inputTokens')} tokens in, ${sum('outputTokens')} out`;
+  const spent = models.length === 0 ? '' : ` (${tokens}, ${usd(sum('costNanoUsd'))})`;
+  const calls = [count(models.length, 'model call') + spent, count(tools.length, 'tool call')];
+  return [['Usage', calls.join(', ')]];
+}
+
+function ownerLines({ core }: JudgedSession): Line[] {
+  const { tenant, principal, labels } = core.meta;
+  const named = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const parts = [`tenant ${tenant}`, ...(principal === '' ? [] : [`by ${principal}`]), ...named];
+  return tenant === '' ? [] : [['Owner', preview(parts.join(', '), 400)]];
+}
+
+function errorLines(events: readonly SeenEvent[]): Line[] {
+  return of(events, 'result.published').flatMap(({ data, content }): Line[] => {
+    if (data.code === undefined) return [];
+    const message = isRead(content.message) ? `: ${preview(bodyOf(content.message), 400)}` : '';
+    return [['Error', `${data.code}${message}`]];
+  });
+}
+
+/** The lines above the events, name and text. */
+export function summaryLines(session: JudgedSession): readonly Line[] {
+  const { source, records } = session;
+  const events = effectiveEvents(session);
+  const offsets = `offsets ${records[0]?.record.offset} to ${records.at(-1)?.record.offset}`;
+  return [
+    ['Session', `${source.session}, ${statusOf(session, events)}`],
+    ...goalLines(events.find(({ type }) => openings.has(type))),
+    ...ownerLines(session),
+    ...planLines(events),
+    ...timeLines(session, events),
+    ...usageLines(events),
+    ...errorLines(events),
+    ['Log', `${source.topic}/${source.partition}, ${offsets} (from ${source.origin})`],
+  ];
+}

@@ -1,0 +1,146 @@
+import { toError } from '../../services/chassis/errors.ts';
+import { decideEntry } from '../../services/chassis/protocol/decision.ts';
+import { canonical } from '../../services/chassis/protocol/hash.ts';
+import type { PlacedRecord, TurnBody } from '../../services/chassis/protocol/record.ts';
+import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
+import {
+  type Cause,
+  foldEntry,
+  type ServiceEntry,
+} from '../../services/chassis/protocol/service-fold.ts';
+import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
+import { buildTurn, factsOf, type SealedTurn } from '../../services/chassis/protocol/turn.ts';
+import { changesOf } from './changes.ts';
+import { differenceAt } from './integrity.ts';
+import type { Difference } from './report.ts';
+import type { Answered, ServiceLines } from './service-lines.ts';
+
+/** Decides one turn again from what it says it was decided from, and compares. */
+
+export type TurnToCheck = Readonly<{
+  record: PlacedRecord;
+  body: TurnBody;
+  logic: AnyLogic;
+  /** The state at the turn's base. */
+  entry: ServiceEntry;
+}>;
+
+type Context = Readonly<{ lines: ServiceLines; answered: Answered }>;
+
+function causesOf({ body }: TurnToCheck, { lines }: Context): (Cause | string)[] {
+  return body.causes.map((address) => lines.eventAt(addressOf(address)) ?? addressOf(address));
+}
+
+/** Why a listed cause cannot have been one. */
+function causeProblem(cause: Cause | string, turn: TurnToCheck, context: Context) {
+  if (typeof cause === 'string') return `${cause} is no event that counted before this turn`;
+  const { event, offset } = cause;
+  const { body } = turn;
+  const address = addressOf(event);
+  if (offset > body.baseOffset && !body.foreseen.includes(event.record))
+    return `${address} came after the base of this turn`;
+  if (!context.lines.isCause(body.service, address))
+    return `${body.service} does not answer ${event.type} (${address})`;
+  if (context.answered.isOpen(body.service, cause)) return undefined;
+  return `${address} was answered already`;
+}
+
+function causeDifference(
+  causes: readonly (Cause | string)[],
+  turn: TurnToCheck,
+  context: Context,
+): Difference | undefined {
+  for (const [index, cause] of causes.entries()) {
+    const message = causeProblem(cause, turn, context);
+    if (message === undefined) continue;
+    const changes = [{ pointer: `/causes/${index}`, expected: canonical(turn.body.causes[index]) }];
+    return differenceAt(turn.record, { kind: 'cause', message, changes });
+  }
+  return undefined;
+}
+
+/** The state with the turns that this one foresaw, in their order. */
+function foresee(turn: TurnToCheck, lines: ServiceLines): ServiceEntry {
+  let { entry } = turn;
+  for (const id of turn.body.foreseen) {
+    const record = lines.recordBefore(id);
+    if (record !== undefined) entry = foldEntry(turn.logic, entry, { record });
+  }
+  return entry;
+}
+
+function decideAgain(turn: TurnToCheck, causes: readonly Cause[], lines: ServiceLines): SealedTurn {
+  const { body, logic } = turn;
+  const { epoch, incarnation, release, foreseen } = body;
+  const entry = { ...foresee(turn, lines), causes };
+  const facts = factsOf(body);
+  const drafts = decideEntry(logic, entry, facts);
+  // A base is the newest record that was in the log, not one that was foreseen.
+  const based = foreseen.length === 0 ? entry : withLast(entry, turn.entry);
+  const author = { epoch, incarnation, release };
+  return buildTurn(logic, based, { drafts, facts, author, foreseen });
+}
+
+const withLast = (entry: ServiceEntry, from: ServiceEntry): ServiceEntry => ({
+  ...entry,
+  core: { ...entry.core, last: from.core.last },
+});
+
+/** The first event that differs, and how. */
+function eventPlace(recorded: readonly EventRecord[], decided: readonly EventRecord[]) {
+  const count = Math.max(recorded.length, decided.length);
+  for (let index = 0; index < count; index++) {
+    const [expected, actual] = [recorded[index], decided[index]];
+    if (canonical(expected) === canonical(actual)) continue;
+    const eventType = expected?.type ?? actual?.type ?? '';
+    const message =
+      actual === undefined
+        ? `this release does not decide ${eventType}`
+        : expected === undefined
+          ? `this release decides one more event, ${eventType}`
+          : `this release decides ${actual.type} otherwise than recorded`;
+    return { eventIndex: index, eventType, message };
+  }
+  return undefined;
+}
+
+function decisionDifference(turn: TurnToCheck, decided: TurnBody): Difference {
+  const place = eventPlace(turn.body.events, decided.events);
+  const changes = changesOf(turn.body, decided);
+  const message = 'this release makes another turn of the same events';
+  return differenceAt(turn.record, { kind: 'decision', message, changes, ...place });
+}
+
+/** What is wrong with a turn whose record is as it was written; undefined if it is decided the same. */
+export function checkDecision(turn: TurnToCheck, context: Context): Difference | undefined {
+  const { record, body } = turn;
+  const unknown = body.foreseen.find((id) => context.lines.recordBefore(id) === undefined);
+  if (unknown !== undefined) {
+    const message = `the turn ${unknown} that this one foresaw does not stand before it`;
+    return differenceAt(record, { kind: 'base', message, changes: [] });
+  }
+  if (body.atMs < turn.entry.core.last.atMs) {
+    const message = 'this turn is earlier than its base';
+    const changes = [{ pointer: '/atMs', expected: `${body.atMs}` }];
+    return differenceAt(record, { kind: 'base', message, changes });
+  }
+  const causes = causesOf(turn, context);
+  const wrong = causeDifference(causes, turn, context);
+  if (wrong !== undefined) return wrong;
+  return compare(turn, causes as readonly Cause[], context.lines);
+}
+
+function compare(
+  turn: TurnToCheck,
+  causes: readonly Cause[],
+  lines: ServiceLines,
+): Difference | undefined {
+  try {
+    const decided = decideAgain(turn, causes, lines);
+    if (decided.id === turn.record.header.id) return undefined;
+    return decisionDifference(turn, decided.body);
+  } catch (thrown) {
+    const message = `this release cannot decide this turn again: ${toError(thrown).message}`;
+    return differenceAt(turn.record, { kind: 'decision', message, changes: [] });
+  }
+}

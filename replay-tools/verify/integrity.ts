@@ -1,0 +1,131 @@
+import type { JsonValue } from '../../schemas/json.ts';
+import { canonical, sha256 } from '../../services/chassis/protocol/hash.ts';
+import { outcomeId, timerFiredId } from '../../services/chassis/protocol/ids.ts';
+import {
+  headersOf,
+  type InputBody,
+  type PlacedRecord,
+  parseHeader,
+} from '../../services/chassis/protocol/record.ts';
+import { recordHash, saltOf } from '../../services/chassis/protocol/seal.ts';
+import { contentsOf, type PlacedContent } from '../read/contents.ts';
+import { changesOf } from './changes.ts';
+import { type Difference, type Findings, writerOf } from './report.ts';
+
+/** What a record proves of itself, whatever any release decides: its id, its headers, its digests. */
+
+type Partial = Omit<Difference, 'service' | 'record' | 'offset' | 'release' | 'behaviour'>;
+
+/** A difference at this record. */
+export function differenceAt(record: PlacedRecord, what: Partial): Difference {
+  const { header, body, offset } = record;
+  return { ...what, ...writerOf(header, body), record: header.id, offset };
+}
+
+const prefixes = { turn: 'trn', checkpoint: 'ckp' } as const;
+
+function idDifference(record: PlacedRecord): Difference | undefined {
+  const { body, header } = record;
+  if (body.kind !== 'turn' && body.kind !== 'checkpoint') return undefined;
+  const id = `${prefixes[body.kind]}_${recordHash(body).slice(0, 32)}`;
+  if (id === header.id) return undefined;
+  const message = `the id of this ${body.kind} is not the hash of what is in it: it was changed after it was written`;
+  return differenceAt(record, { kind: 'record-id', message, changes: changesOf(header.id, id) });
+}
+
+function headerDifference(record: PlacedRecord): Difference | undefined {
+  const { header, body } = record;
+  // A sequence number is given when a record is sent: it stands in the headers only.
+  const said = parseHeader(headersOf(header.id, body, header));
+  const told = { ...said, sequence: header.sequence };
+  if (canonical(told) === canonical(header)) return undefined;
+  const message = 'the headers of this record say something else than its body';
+  return differenceAt(record, { kind: 'header', message, changes: changesOf(header, told) });
+}
+
+/** Digests of one session's contents. A body that several records share is hashed once. */
+export class Digests {
+  private readonly salt: string;
+  private readonly known = new WeakMap<object, string>();
+
+  constructor(session: string) {
+    this.salt = saltOf(session);
+  }
+
+  of(body: JsonValue): string {
+    if (typeof body !== 'object' || body === null) return this.compute(body);
+    const known = this.known.get(body);
+    if (known !== undefined) return known;
+    const digest = this.compute(body);
+    this.known.set(body, digest);
+    return digest;
+  }
+
+  private compute(body: JsonValue): string {
+    return sha256(this.salt + canonical(body));
+  }
+}
+
+function contentDifference(
+  record: PlacedRecord,
+  placed: PlacedContent,
+  digests: Digests,
+): Difference | undefined {
+  const { content, pointer, event } = placed;
+  const actual = digests.of(content.body ?? null);
+  if (actual === content.digest) return undefined;
+  const eventType = event === undefined ? undefined : record.header.types[event];
+  return differenceAt(record, {
+    kind: 'content',
+    message: `the body of the content ${content.digest} is not the one that was written`,
+    ...(event === undefined ? {} : { eventIndex: event }),
+    ...(eventType === undefined ? {} : { eventType }),
+    changes: [{ pointer: `${pointer}/digest`, expected: content.digest, actual }],
+  });
+}
+
+const textIn = (data: Readonly<Record<string, unknown>>, name: string): string =>
+  String(data[name] ?? '');
+
+/** The id that an outcome or a timer must have; undefined where ids follow from elsewhere. */
+function inputIdOf({ event }: InputBody): string | undefined {
+  const data = event.data as Readonly<Record<string, unknown>>;
+  if (event.type === 'timer.fired')
+    return timerFiredId(textIn(data, 'record'), Number(data['index']));
+  const isOutcome = ['tool.completed', 'tool.failed', 'model.completed', 'model.failed'];
+  if (!isOutcome.includes(event.type) && event.type !== 'range.stored') return undefined;
+  return outcomeId(textIn(data, 'call'), textIn(data, 'claim'));
+}
+
+/** The id of an input that counted, where it follows from what the input is about. */
+export function inputIdDifference(record: PlacedRecord): Difference | undefined {
+  if (record.body.kind !== 'input') return undefined;
+  const id = inputIdOf(record.body);
+  if (id === undefined || id === record.header.id) return undefined;
+  const { type } = record.body.event;
+  const message = `the id of this ${type} does not follow from what it is about`;
+  const place = { eventIndex: 0, eventType: type, changes: changesOf(record.header.id, id) };
+  return differenceAt(record, { kind: 'input-id', message, ...place });
+}
+
+/** Everything that the record proves of itself. Answers whether it is as it was written. */
+export function checkIntegrity(
+  record: PlacedRecord,
+  digests: Digests,
+  findings: Findings,
+): boolean {
+  const found = [headerDifference(record), idDifference(record)];
+  for (const placed of contentsOf(record.body)) {
+    if (placed.content.body === undefined) {
+      findings.warn(
+        `content ${placed.content.digest} is nowhere: what needs it was checked by hash only`,
+      );
+      continue;
+    }
+    findings.contents += 1;
+    found.push(contentDifference(record, placed, digests));
+  }
+  const differences = found.flatMap((one) => one ?? []);
+  for (const difference of differences) findings.differ(difference);
+  return differences.length === 0;
+}

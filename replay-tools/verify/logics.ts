@@ -1,0 +1,48 @@
+import { aggregatorLogic } from '../../services/aggregator/decide.ts';
+import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import { eventStoreLogic } from '../../services/event-store/decide.ts';
+import { intakeLogic } from '../../services/intake/decide.ts';
+import { modelGatewayLogic } from '../../services/model-gateway/decide.ts';
+import { plannerLogic } from '../../services/planner/decide.ts';
+import { sandboxExecutorLogic } from '../../services/sandbox-executor/decide.ts';
+import { supervisorLogic } from '../../services/supervisor/decide.ts';
+import { toolGuardLogic } from '../../services/tool-guard/decide.ts';
+import { toolRunnerLogic } from '../../services/tool-runner/decide.ts';
+import { createWorkerPoolLogic } from '../../services/worker-pool/decide.ts';
+
+/** The decisions that this release can compute again. */
+
+/** The logic of a service by its name; undefined for one that this release does not have. */
+export type LogicLookup = (service: string) => AnyLogic | undefined;
+
+const single: readonly unknown[] = [
+  intakeLogic,
+  plannerLogic,
+  supervisorLogic,
+  modelGatewayLogic,
+  toolGuardLogic,
+  toolRunnerLogic,
+  sandboxExecutorLogic,
+  aggregatorLogic,
+  eventStoreLogic,
+];
+const poolPrefix = 'worker-pool:';
+
+/** Every logic of this release, with a worker pool for each of these names. */
+export function allLogics(pools: readonly string[]): readonly AnyLogic[] {
+  return [...(single as readonly AnyLogic[]), ...pools.map(poolLogic)];
+}
+
+const poolLogic = (pool: string): AnyLogic => createWorkerPoolLogic(pool) as unknown as AnyLogic;
+
+/** Looks in a list of logics. */
+export function lookupIn(logics: readonly AnyLogic[]): LogicLookup {
+  const byName = new Map(logics.map((logic) => [logic.name, logic]));
+  return (service) => byName.get(service);
+}
+
+const ofRelease = lookupIn(single as readonly AnyLogic[]);
+
+/** The logic of any service of this release; worker pools by whatever name they have. */
+export const releaseLogics: LogicLookup = (service) =>
+  service.startsWith(poolPrefix) ? poolLogic(service.slice(poolPrefix.length)) : ofRelease(service);

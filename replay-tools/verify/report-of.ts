@@ -1,0 +1,68 @@
+import { isPlaced, type JudgedSession } from '../read/session.ts';
+import type { Findings, VerifyReport } from './report.ts';
+
+/** What is said of a verified session in the end. */
+
+const statuses = { closed: 'closed', open: 'running' } as const;
+
+function statusOf({ core }: JudgedSession): VerifyReport['status'] {
+  return core.status === 'closed' || core.status === 'open' ? statuses[core.status] : 'unknown';
+}
+
+function countsOf(judged: JudgedSession, findings: Findings): VerifyReport['counts'] {
+  const { records, others } = judged;
+  const kinds = (kind: string): number =>
+    records.filter(({ record }) => record.header.kind === kind).length;
+  const verdicts = (verdict: string): number =>
+    records.filter((one) => one.verdict === verdict).length;
+  const services = Object.values(findings.byService);
+  const sum = (name: 'decisions' | 'hashOnly'): number =>
+    services.reduce((total, one) => total + one[name], 0);
+  return {
+    records: records.length,
+    turns: kinds('turn'),
+    inputs: kinds('input'),
+    checkpoints: kinds('checkpoint'),
+    events: records.reduce((total, { step }) => total + (step?.events.length ?? 0), 0),
+    decisions: sum('decisions'),
+    hashOnly: sum('hashOnly'),
+    contents: findings.contents,
+    ignored: verdicts('ignored'),
+    void: verdicts('void'),
+    others,
+  };
+}
+
+function releasesOf({ records }: JudgedSession): readonly string[] {
+  const bodies = records.flatMap(({ record }) => (isPlaced(record) ? [record.body] : []));
+  return [...new Set(bodies.flatMap((body) => (body.kind === 'turn' ? [body.release] : [])))];
+}
+
+function sourceWarnings({ source, core }: JudgedSession): string[] {
+  const warnings: string[] = [];
+  if (!source.whole)
+    warnings.push(
+      `${source.origin} begins at offset ${source.from}: what was before is gone, and which owner was current there is not known`,
+    );
+  if (core.status === 'unknown')
+    warnings.push('the beginning of the session is not there: nothing could be decided again');
+  return warnings;
+}
+
+/** The report over what was found. */
+export function reportOf(judged: JudgedSession, findings: Findings): VerifyReport {
+  const { session, topic, partition, origin } = judged.source;
+  const differences = findings.differences.toSorted((a, b) => a.offset - b.offset);
+  const counts = countsOf(judged, findings);
+  const status = statusOf(judged);
+  return {
+    ...{ session, tenant: judged.core.meta.tenant, topic, partition, origin, status },
+    identical: differences.length === 0,
+    complete: status !== 'unknown' && counts.hashOnly === 0,
+    counts,
+    services: findings.byService,
+    releases: releasesOf(judged),
+    differences,
+    warnings: [...sourceWarnings(judged), ...findings.allWarnings],
+  };
+}

@@ -1,0 +1,212 @@
+import type { SeenEvent } from '../../schemas/event.ts';
+import { toError } from '../../services/chassis/errors.ts';
+import type {
+  CheckpointBody,
+  PlacedRecord,
+  TurnBody,
+} from '../../services/chassis/protocol/record.ts';
+import {
+  type Cause,
+  foldEntry,
+  newEntry,
+  restoreEntry,
+  type ServiceEntry,
+} from '../../services/chassis/protocol/service-fold.ts';
+import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
+import type { CoreStep } from '../../services/chassis/protocol/session-core.ts';
+import { contentsOf } from '../read/contents.ts';
+import { isPlaced, type JudgedRecord, type JudgedSession } from '../read/session.ts';
+import type { LogicLookup } from './logics.ts';
+
+/**
+ * Folds the session for every service that decided in it. A line is a fold from the beginning, or from a checkpoint that
+ * turns name as their root. States at the places that records refer to are kept until those records were checked.
+ */
+
+type Line = {
+  readonly logic: AnyLogic;
+  readonly root: string;
+  entry: ServiceEntry;
+  /** Why this line cannot be folded on. */
+  blind: Blindness | undefined;
+  /** Record id -> who wants to know the state after it. */
+  readonly wanted: Map<string, string[]>;
+  open: number;
+};
+
+/** `missing`: a content that is nowhere. `broken`: this release cannot fold the event. */
+export type Blindness = Readonly<{
+  kind: 'missing' | 'broken';
+  message: string;
+  record: PlacedRecord;
+}>;
+
+type Want = Readonly<{ by: string; service: string; root: string; at: string }>;
+
+const keyOf = (service: string, root: string): string => `${service}|${root}`;
+
+/** Which state a record has to be checked against. */
+function wantOf({ record, verdict }: JudgedRecord): Want | undefined {
+  if (verdict !== 'effective' || !isPlaced(record)) return undefined;
+  const { body, header } = record;
+  if (body.kind === 'turn')
+    return { by: header.id, service: body.service, root: body.root ?? '', at: body.base };
+  if (body.kind !== 'checkpoint') return undefined;
+  return { by: header.id, service: body.service, root: '', at: body.cursor.record };
+}
+
+export class ServiceLines {
+  private readonly lines = new Map<string, Line>();
+  /** Lines that begin at a checkpoint that was not reached yet. */
+  private readonly coming = new Map<string, Line>();
+  private readonly lineOf = new Map<string, string>();
+  private readonly kept = new Map<string, ServiceEntry>();
+  private readonly events = new Map<string, Cause>();
+  /** Service -> addresses of all events that it had to answer. */
+  private readonly causes = new Map<string, Set<string>>();
+  private readonly passed: JudgedRecord[] = [];
+  private readonly session: string;
+
+  constructor(judged: JudgedSession, logics: LogicLookup) {
+    this.session = judged.source.session;
+    for (const one of judged.records) {
+      const want = wantOf(one);
+      const logic = want === undefined ? undefined : logics(want.service);
+      if (want !== undefined && logic !== undefined) this.want(want, logic);
+    }
+  }
+
+  private want({ by, service, root, at }: Want, logic: AnyLogic): void {
+    const key = keyOf(service, root);
+    const among = root === '' ? this.lines : this.coming;
+    const line = among.get(key) ?? this.newLine(logic, root);
+    among.set(key, line);
+    line.wanted.set(at, [...(line.wanted.get(at) ?? []), by]);
+    line.open += 1;
+    this.lineOf.set(by, key);
+  }
+
+  private newLine(logic: AnyLogic, root: string): Line {
+    const entry = newEntry(logic, this.session);
+    return { logic, root, entry, blind: undefined, wanted: new Map(), open: 0 };
+  }
+
+  /** The state that this record is about, or why there is none; undefined where it refers to nothing before it. */
+  stateFor(record: string): ServiceEntry | Blindness | undefined {
+    const kept = this.kept.get(record);
+    if (kept !== undefined) return kept;
+    const key = this.lineOf.get(record) ?? '';
+    return this.lines.get(key)?.blind;
+  }
+
+  /** The record, which counted, was checked. */
+  release(record: string): void {
+    const key = this.lineOf.get(record) ?? '';
+    this.kept.delete(record);
+    this.lineOf.delete(record);
+    const line = this.lines.get(key);
+    if (line === undefined) return;
+    line.open -= 1;
+    if (line.open === 0) this.lines.delete(key);
+  }
+
+  /** An event that counted, by its address. */
+  eventAt(address: string): Cause | undefined {
+    return this.events.get(address);
+  }
+
+  /** Whether this event was ever one that the service had to answer. */
+  isCause(service: string, address: string): boolean {
+    return this.causes.get(service)?.has(address) === true;
+  }
+
+  /** A record that counted before this one, by its id. */
+  recordBefore(id: string): PlacedRecord | undefined {
+    const found = this.passed.findLast(({ record }) => record.header.id === id);
+    return found !== undefined && isPlaced(found.record) ? found.record : undefined;
+  }
+
+  /** Takes the next record of the session. */
+  take(judged: JudgedRecord): void {
+    const { record, step } = judged;
+    if (!isPlaced(record)) return;
+    if (record.body.kind === 'checkpoint') {
+      if (judged.verdict === 'effective') this.begin(record, record.body);
+      return;
+    }
+    if (step === undefined) return;
+    for (const event of step.events) this.remember(event, record.offset);
+    for (const line of this.lines.values()) this.fold(line, record, step);
+    if (judged.verdict === 'effective') this.passed.push(judged);
+  }
+
+  private remember(event: SeenEvent, offset: number): void {
+    this.events.set(addressOf(event), { event, offset });
+  }
+
+  /** A line begins at a checkpoint, and takes what was read since its cursor. */
+  private begin(record: PlacedRecord, body: CheckpointBody): void {
+    const key = keyOf(body.service, record.header.id);
+    const line = this.coming.get(key);
+    if (line === undefined) return;
+    this.coming.delete(key);
+    this.lines.set(key, line);
+    if (body.state.body === undefined) {
+      line.blind = blindness(record, new Error(`content ${body.state.digest} is nowhere`));
+      return;
+    }
+    line.entry = restoreEntry(body.state.body, record.header.id);
+    this.keep(line);
+    for (const one of this.passed) if (isPlaced(one.record)) this.fold(line, one.record, undefined);
+  }
+
+  private fold(line: Line, record: PlacedRecord, step: CoreStep | undefined): void {
+    if (line.blind !== undefined || record.offset <= line.entry.core.last.offset) return;
+    try {
+      // A restored core is a copy of its own, in an order of its own: it is folded by itself.
+      const at = line.root !== '' || step === undefined ? { record } : { record, step };
+      const next = foldEntry(line.logic, line.entry, at);
+      this.noteCauses(line.logic.name, next.causes);
+      // Which causes a decision had is recorded; lists of them are not carried along.
+      line.entry = next.causes.length === 0 ? next : { ...next, causes: [] };
+    } catch (thrown) {
+      line.blind = blindness(record, toError(thrown));
+      return;
+    }
+    if (line.entry.core.last.record === record.header.id) this.keep(line);
+  }
+
+  private noteCauses(service: string, causes: readonly Cause[]): void {
+    const known = this.causes.get(service) ?? new Set<string>();
+    this.causes.set(service, known);
+    for (const { event } of causes) known.add(addressOf(event));
+  }
+
+  private keep(line: Line): void {
+    for (const by of line.wanted.get(line.entry.core.last.record) ?? [])
+      this.kept.set(by, line.entry);
+  }
+}
+
+function blindness(record: PlacedRecord, error: Error): Blindness {
+  const gap = contentsOf(record.body).some(({ content }) => content.body === undefined);
+  return { kind: gap ? 'missing' : 'broken', message: error.message, record };
+}
+
+/** What a service answered with its newest turn: no later turn may list it again. */
+export class Answered {
+  private readonly newest = new Map<string, TurnBody>();
+
+  /** Whether this cause was open before the service's next turn. */
+  isOpen(service: string, cause: Cause): boolean {
+    const turn = this.newest.get(service);
+    if (turn === undefined) return true;
+    if (cause.offset <= turn.baseOffset) return false;
+    const address = addressOf(cause.event);
+    return !turn.causes.some((one) => addressOf(one) === address);
+  }
+
+  take(turn: TurnBody): void {
+    this.newest.set(turn.service, turn);
+  }
+}

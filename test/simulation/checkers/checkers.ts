@@ -1,0 +1,41 @@
+import type { Run } from '../world/run.ts';
+import { causesAnswered } from './causes-answered.ts';
+import { causesOnce } from './causes-once.ts';
+import { decisionsRecomputed } from './decisions-recomputed.ts';
+import { effectsOnce } from './effects-once.ts';
+import { effectsPermitted } from './effects-permitted.ts';
+import { keysSerial } from './keys-serial.ts';
+import { machinesLegal } from './machines-legal.ts';
+import { memberOrder } from './member-order.ts';
+import { noSurprises } from './no-surprises.ts';
+import { oneResult } from './one-result.ts';
+import { ownerStates } from './owner-states.ts';
+import { sessionsClose } from './sessions-close.ts';
+import { timeOrder } from './time-order.ts';
+import type { Checker, Violation } from './violation.ts';
+import { watermarksRestore } from './watermarks-restore.ts';
+
+const checkers: readonly Checker[] = [
+  oneResult,
+  sessionsClose,
+  effectsOnce,
+  effectsPermitted,
+  causesOnce,
+  causesAnswered,
+  decisionsRecomputed,
+  memberOrder,
+  ownerStates,
+  machinesLegal,
+  timeOrder,
+  keysSerial,
+  noSurprises,
+];
+
+/** Restores that one run is checked with. */
+const restoresMax = 12;
+
+/** All that is wrong with a run. */
+export async function checkRun(run: Run): Promise<readonly Violation[]> {
+  const found = checkers.flatMap((check) => check(run));
+  return [...found, ...(await watermarksRestore(run, restoresMax))];
+}

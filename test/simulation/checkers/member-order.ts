@@ -1,0 +1,24 @@
+import { canonical } from '../../../services/chassis/protocol/hash.ts';
+import type { ServiceEntry } from '../../../services/chassis/protocol/service-fold.ts';
+import { decideAgain, differenceOf } from './decisions.ts';
+import type { Checker, Violation } from './violation.ts';
+
+const rule = 'a decision does not depend on the order of members';
+
+const throughCanonical = <T>(value: T): T => JSON.parse(canonical(value)) as T;
+
+/** States, facts and contents may come from a checkpoint or a blob: sorted members, other objects. */
+export const memberOrder: Checker = ({ history }) => {
+  const found: Violation[] = [];
+  for (const { line, base } of history.turns()) {
+    const { body, header, topic, partition, offset } = line;
+    const logic = history.logicOf(header.service);
+    if (body.kind !== 'turn' || base === undefined || logic === undefined) continue;
+    const restored: ServiceEntry = throughCanonical(base);
+    const again = decideAgain(logic, restored, throughCanonical(body));
+    if (again.id === header.id) continue;
+    const at = `${topic}/${partition}@${offset} ${header.service}`;
+    found.push({ rule, detail: `${at}: ${differenceOf(again.body, body)}` });
+  }
+  return found;
+};

@@ -1,0 +1,24 @@
+import type { Checker, Violation } from './violation.ts';
+
+const rule = 'nothing fails that the faults do not explain';
+
+/** Errors that a fault of the schedule explains. */
+const explained: ReadonlySet<string> = new Set(['append refused']);
+
+export const noSurprises: Checker = ({ lines, fatal, history }) => {
+  const found: Violation[] = fatal.map((error) => ({ rule, detail: `fatal: ${error.message}` }));
+  for (const { host, lines: own } of lines) {
+    for (const { level, message, fields } of own) {
+      if (level !== 'error' || explained.has(message)) continue;
+      found.push({ rule, detail: `${host}: ${message} ${JSON.stringify(fields)}` });
+    }
+  }
+  for (const { step, topic, offset } of history.lines) {
+    for (const event of step.events) {
+      if (event.type !== 'decision.failed') continue;
+      const said = String(event.content.message?.body ?? '');
+      found.push({ rule, detail: `${topic}@${offset}: ${event.data.service} failed: ${said}` });
+    }
+  }
+  return found;
+};

@@ -1,0 +1,12 @@
+import type { Checker } from './violation.ts';
+
+const rule = 'every session of an accepted goal closes';
+
+/** Logs of keys wait for more goals and never close here. */
+export const sessionsClose: Checker = ({ history }) =>
+  [...history.sessions.values()]
+    .filter(({ session, core }) => core.status === 'open' && !session.startsWith('key_'))
+    .map(({ session, topic, partition, core }) => ({
+      rule,
+      detail: `${session} in ${topic}/${partition} is open; its last record is at ${core.last.offset}`,
+    }));

@@ -1,0 +1,6 @@
+import type { Run } from '../world/run.ts';
+
+/** What a checker found: which rule, where, and what to look at. */
+export type Violation = Readonly<{ rule: string; detail: string }>;
+
+export type Checker = (run: Run) => readonly Violation[];

@@ -1,0 +1,108 @@
+import type { JsonValue } from '../../../schemas/json.ts';
+import type { FakeAnswer, FakeTool, StartedEffect } from '../../support/memory-effects.ts';
+import type { FakeModel, FakeModelAnswer } from '../../support/memory-models.ts';
+import { worldTools } from '../../support/memory-tools.ts';
+import { type Coverage, note } from './coverage.ts';
+import { type Dice, diceOf } from './dice.ts';
+
+/** An effect that really began: the counter of its side effect went up. */
+export type LedgerEntry = Readonly<{
+  service: string;
+  call: string;
+  name: string;
+  host: string;
+  atMs: number;
+  /** The end of every session partition at that moment: what is at or above came later. */
+  ends: ReadonlyMap<string, number>;
+}>;
+
+export type EffectParts = Readonly<{
+  seed: number;
+  /** Share of calls that go wrong; 0 in the calm. */
+  trouble(): number;
+  coverage: Coverage;
+  started: readonly StartedEffect[];
+  /** Writes the newest effect down. */
+  keep(effect: StartedEffect): void;
+}>;
+
+const lockFile = JSON.stringify({
+  name: 'example',
+  lockfileVersion: 3,
+  packages: { '': { name: 'example', version: '1.0.0' } },
+});
+
+function newest(parts: EffectParts): StartedEffect {
+  const effect = parts.started.at(-1);
+  if (effect === undefined) throw new Error('an effect ran that nobody wrote down');
+  parts.keep(effect);
+  return effect;
+}
+
+function troubled(dice: Dice, coverage: Coverage): FakeAnswer | undefined {
+  const kind = dice.between(0, 9);
+  if (kind <= 1) {
+    note(coverage, 'tool hangs');
+    return { never: true };
+  }
+  if (kind <= 5) {
+    note(coverage, 'tool fails');
+    return { afterMs: dice.between(1, 300), failure: { retryable: dice.chance(0.7) } };
+  }
+  if (kind > 6) return undefined;
+  note(coverage, 'tool unknown');
+  return { afterMs: dice.between(1, 300), unknown: 'The connection broke.' };
+}
+
+/** What a tool does that works, early or late. */
+function worked(answer: FakeAnswer, dice: Dice, parts: EffectParts): FakeAnswer {
+  const slow = dice.chance(Math.min(0.5, parts.trouble() * 1.5));
+  if (slow) note(parts.coverage, 'tool slow');
+  const takesMs = slow ? dice.between(300, 5_500) : dice.between(1, 30);
+  return 'never' in answer ? answer : { ...answer, afterMs: (answer.afterMs ?? 0) + takesMs };
+}
+
+function changed(tool: FakeTool, parts: EffectParts): FakeTool {
+  return (call, count) => {
+    const { name } = newest(parts);
+    const dice = diceOf('tool', parts.seed, call.callId, parts.started.length);
+    const often = name === 'test.flaky' ? 2 : 1;
+    const wrong = dice.chance(parts.trouble() * often) && troubled(dice, parts.coverage);
+    return wrong || worked(tool(call, count), dice, parts);
+  };
+}
+
+export function toolsOf(parts: EffectParts): Readonly<Record<string, FakeTool>> {
+  const tools = worldTools({ 'package-lock.json': lockFile });
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => [name, changed(tool, parts)]),
+  );
+}
+
+const asked: readonly Readonly<{ name: string; arguments: JsonValue }>[] = [
+  { name: 'test.echo', arguments: { said: 'hello' } },
+  { name: 'test.count', arguments: { counter: 'model' } },
+  { name: 'test.count', arguments: { counter: 'NOT A COUNTER' } },
+  { name: 'no.such.tool', arguments: {} },
+];
+
+function answer(dice: Dice, steps: number): FakeModelAnswer {
+  const afterMs = dice.between(1, 400);
+  if (steps > 5 || dice.chance(0.3)) return { afterMs, text: 'Nothing is new.' };
+  const calls = Array.from({ length: dice.between(1, 3) }, () => dice.pick(asked));
+  return { afterMs, text: 'I look.', calls };
+}
+
+/** A model that asks for tools, good and bad, and then answers. */
+export function modelOf(parts: EffectParts): FakeModel {
+  return (request) => {
+    const { call } = newest(parts);
+    const dice = diceOf('model', parts.seed, call, parts.started.length);
+    if (dice.chance(parts.trouble())) {
+      note(parts.coverage, 'model fails');
+      const retryable = dice.chance(0.8);
+      return { afterMs: dice.between(1, 200), failure: { code: 'OVERLOADED', retryable } };
+    }
+    return answer(dice, request.messages.length);
+  };
+}

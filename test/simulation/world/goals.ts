@@ -1,0 +1,62 @@
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { Dice } from './dice.ts';
+
+/** Goals, repeats and cancels of one run, as other systems would publish them. */
+export type GoalToSend = Readonly<{
+  atMs: number;
+  goalId: string;
+  kind: 'goal' | 'repeat' | 'cancel' | 'cancel-first';
+  value: JsonObject;
+}>;
+
+const kinds: readonly ((dice: Dice) => JsonObject)[] = [
+  () => ({ plan: 'storm' }),
+  (dice) => ({ plan: 'count', inputs: { counter: 'c', waitMs: dice.between(0, 1_500) } }),
+  () => ({ plan: 'flaky', inputs: { name: 'thing' } }),
+  () => ({ plan: 'ask', inputs: { question: 'What is new?' } }),
+  () => ({ plan: 'hurry', inputs: { waitMs: 4_000 } }),
+  (dice) => ({ plan: 'echo', inputs: { said: `said ${dice.between(0, 9)}` } }),
+  (dice) => ({ plan: 'storm', timeoutMs: dice.between(1_000, 9_000) }),
+  () => ({ plan: 'no-such-plan' }),
+  () => ({ plan: 'count' }),
+  () => ({ plan: 'storm', budgetNanoUsd: 2_500 }),
+];
+
+function goalOf(dice: Dice, index: number): JsonObject {
+  const shape = index === 0 ? { plan: 'storm' } : dice.pick(kinds)(dice);
+  const key = dice.chance(0.35) ? { key: dice.pick(['red', 'blue']) } : {};
+  const priority = dice.pick(['high', 'normal', 'normal', 'bulk']);
+  return { id: `goal-${index}`, goal: `Goal ${index}.`, priority, ...shape, ...key };
+}
+
+function repeatOf(dice: Dice, goal: JsonObject, atMs: number): GoalToSend {
+  const value = dice.chance(0.5) ? goal : { ...goal, priority: 'bulk', goal: 'Said again.' };
+  return { atMs, goalId: String(goal['id']), kind: 'repeat', value };
+}
+
+function cancelOf(goal: JsonObject, atMs: number, kind: 'cancel' | 'cancel-first'): GoalToSend {
+  const goalId = String(goal['id']);
+  const value = { cancel: goalId, source: 'world', reason: 'not needed any more' };
+  return { atMs, goalId, kind, value };
+}
+
+function around(dice: Dice, goal: JsonObject, at: { atMs: number; untilMs: number }): GoalToSend[] {
+  const { atMs, untilMs } = at;
+  const sent: GoalToSend[] = [{ atMs, goalId: String(goal['id']), kind: 'goal', value: goal }];
+  if (dice.chance(0.3)) sent.push(repeatOf(dice, goal, atMs + dice.between(0, 50)));
+  if (dice.chance(0.4)) sent.push(repeatOf(dice, goal, dice.between(atMs, untilMs + 1_900)));
+  if (dice.chance(0.25)) sent.push(cancelOf(goal, atMs + dice.between(1, 4_000), 'cancel'));
+  if (dice.chance(0.06)) {
+    const beforeMs = Math.max(0, atMs - dice.between(1, 500));
+    sent.push(cancelOf(goal, beforeMs, 'cancel-first'));
+  }
+  return sent;
+}
+
+export function goalsOf(dice: Dice, of: { count: number; untilMs: number }): GoalToSend[] {
+  const goals = Array.from({ length: of.count }, (_, index) => goalOf(dice, index));
+  return goals.flatMap((goal, index) => {
+    const atMs = index === 0 ? dice.between(0, 400) : dice.between(0, of.untilMs);
+    return around(dice, goal, { atMs, untilMs: of.untilMs });
+  });
+}

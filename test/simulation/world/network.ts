@@ -1,0 +1,90 @@
+import { keysTopic, presenceTopic, sessionTopic, topics } from '../../../schemas/topics.ts';
+import type { AppendFault } from '../../../services/chassis/log/memory/memory-cluster.ts';
+import type { Scheduler } from '../../../services/chassis/log/memory/scheduler.ts';
+import type { OutgoingRecord, PartitionName } from '../../../services/chassis/log/port.ts';
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+import { type Coverage, note } from './coverage.ts';
+import { type Dice, diceOf } from './dice.ts';
+import type { Schedule } from './schedule.ts';
+
+export const sessionTopics: readonly string[] = [
+  ...['high', 'normal', 'bulk'].map(sessionTopic),
+  keysTopic,
+];
+
+/** Topics that programs of other people write to. */
+const foreignTopics: ReadonlySet<string> = new Set(
+  topics.filter((topic) => topic.writers.includes('other systems')).map((topic) => topic.name),
+);
+
+/** What the network and the broker do to requests: how long they take, and what becomes of them. */
+export class Network {
+  readonly scheduler: Scheduler;
+  /** Programs whose heartbeats reach nobody. */
+  readonly silent = new Set<string>();
+  brokerAway = false;
+  calm = false;
+  /** Called for each append to a session log, before it is sent. */
+  onAppend: (program: string) => void = () => undefined;
+  readonly #dice: Dice;
+  readonly #schedule: Schedule;
+  readonly #coverage: Coverage;
+
+  constructor(schedule: Schedule, parts: { clock: VirtualClock; coverage: Coverage }) {
+    this.#schedule = schedule;
+    this.#coverage = parts.coverage;
+    this.#dice = diceOf('network', schedule.seed);
+    this.scheduler = {
+      schedule: (delayMs, run) => {
+        parts.clock.after(delayMs + this.#latencyMs(), run);
+      },
+    };
+  }
+
+  #latencyMs(): number {
+    const { latencyMs } = this.#schedule;
+    const drawn = this.#dice.fraction();
+    if (drawn < 0.9) return latencyMs * (0.05 + drawn);
+    return latencyMs * (drawn < 0.99 ? 1 + 50 * (drawn - 0.9) : 20);
+  }
+
+  faultOf(
+    { topic }: PartitionName,
+    records: readonly OutgoingRecord[],
+    program: string,
+  ): AppendFault {
+    if (foreignTopics.has(topic)) return 'ok';
+    if (sessionTopics.includes(topic)) this.onAppend(program);
+    if (topic === presenceTopic && this.silent.has(program)) return 'lost';
+    if (this.calm) return 'ok';
+    if (this.brokerAway) return 'lost';
+    return this.#drawn(records);
+  }
+
+  #drawn(records: readonly OutgoingRecord[]): AppendFault {
+    const { rates } = this.#schedule;
+    const dice = this.#dice;
+    if (dice.chance(rates.lost)) return this.#noted('fault request lost', 'lost');
+    if (dice.chance(rates.lostAck)) return this.#noted('fault acknowledgement lost', 'lost-ack');
+    if (dice.chance(rates.delayed)) {
+      return this.#noted('fault request delayed', { delayMs: dice.between(5, 900) });
+    }
+    if (dice.chance(rates.late)) {
+      const timeoutMs = dice.between(5, 300);
+      const delayMs = timeoutMs + dice.between(1, 4_000);
+      return this.#noted('fault request late', { delayMs, timeoutMs });
+    }
+    if (isNumbered(records) && dice.chance(rates.refused))
+      return this.#noted('fault request refused', 'refused');
+    return 'ok';
+  }
+
+  #noted(name: string, fault: AppendFault): AppendFault {
+    note(this.#coverage, name);
+    return fault;
+  }
+}
+
+/** Whether every record is a turn or a checkpoint: what a host decides again after a refusal. */
+const isNumbered = (records: readonly OutgoingRecord[]): boolean =>
+  records.every(({ headers }) => ['turn', 'checkpoint'].includes(headers['lr_kind'] ?? ''));

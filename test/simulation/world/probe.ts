@@ -1,0 +1,46 @@
+import type { Host } from '../../../services/chassis/host/host.ts';
+import type { Partition } from '../../../services/chassis/host/partition.ts';
+import { canonical, sha256 } from '../../../services/chassis/protocol/hash.ts';
+import type { ServiceEntry } from '../../../services/chassis/protocol/service-fold.ts';
+import { addressOf } from '../../../services/chassis/protocol/service-logic.ts';
+
+/** Looks into a host, past what it shows on purpose: what its memory holds is to be compared with the log. */
+
+/** One service's view of one session, as a partition of a host held it at one moment. */
+export type SeatSeen = Readonly<{ service: string; session: string; state: string; causes: readonly string[] }>;
+
+/** `position`: offset of the first record that was not taken yet. */
+export type PartitionSeen = Readonly<{
+  topic: string;
+  partition: number;
+  position: number;
+  services: readonly string[];
+  owned: readonly string[];
+  seats: readonly SeatSeen[];
+}>;
+
+/** What two folds must agree on. */
+export const stateHash = ({ core, state, outbox }: ServiceEntry): string =>
+  sha256(canonical({ core, state, outbox }));
+
+export const partitionsOf = (host: Host): readonly Partition[] => [...host['partitions'].values()];
+
+/** Undefined while the partition still reads what was there before it, or stopped. */
+export function seenIn(partition: Partition): PartitionSeen | undefined {
+  if (!partition.caughtUp || !partition['claimed'] || partition['queue'].halted) return undefined;
+  const seats: SeatSeen[] = [];
+  for (const { session, seats: known } of partition['table'].slots()) {
+    for (const [service, seat] of known) {
+      if (!seat.known) continue;
+      const causes = seat.entry.causes.map(({ event }) => addressOf(event));
+      seats.push({ service, session, state: stateHash(seat.entry), causes });
+    }
+  }
+  return {
+    ...partition.name,
+    position: partition['queue'].expected,
+    services: partition['parts'].services.map(({ logic }) => logic.name),
+    owned: [...partition.ownership.epochs.keys()],
+    seats,
+  };
+}

@@ -1,0 +1,198 @@
+import type { JsonObject } from '../../../schemas/json.ts';
+import {
+  goalsTopic,
+  partitionsOf,
+  resultsTopic,
+  topicConfig,
+  topics,
+} from '../../../schemas/topics.ts';
+import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
+import { toError } from '../../../services/chassis/errors.ts';
+import { Host } from '../../../services/chassis/host/host.ts';
+import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
+import { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
+import type { MemoryLog } from '../../../services/chassis/log/memory/memory-log.ts';
+import { partitionOf } from '../../../services/chassis/log/partition.ts';
+import type { LogRecord } from '../../../services/chassis/log/port.ts';
+import type { BuiltService } from '../../../services/chassis/host/service-context.ts';
+import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
+import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
+import type { StartedEffect } from '../../support/memory-effects.ts';
+import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
+import { type LogLine, keepingLogger, quietPorts } from '../../support/quiet-ports.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { simulatedCatalog } from './catalog.ts';
+import { type Coverage, note } from './coverage.ts';
+import { type LedgerEntry, modelOf, toolsOf } from './effects.ts';
+import { Network, sessionTopics } from './network.ts';
+import { Process } from './process.ts';
+import type { Schedule } from './schedule.ts';
+import { SimulatedLog } from './simulated-log.ts';
+
+/** A change of the code that a run is made with, to show that the checkers see it. */
+export type Sabotage = Readonly<{
+  logic?(logic: AnyLogic): AnyLogic;
+  services?(services: readonly BuiltService[]): readonly BuiltService[];
+}>;
+
+export type SimulatedHost = Readonly<{
+  name: string;
+  host: Host;
+  process: Process;
+  log: SimulatedLog;
+  lines: LogLine[];
+  services: readonly BuiltService[];
+  /** Whether its start is through; false for ever where it dies before. */
+  started(): boolean;
+}>;
+
+/** Hosts with the real services over the memory log, each in a process of its own that can go wrong. */
+export class SimulatedWorld {
+  readonly clock = new VirtualClock();
+  readonly coverage: Coverage = new Map();
+  readonly blobs = createMemoryBlobs();
+  readonly codec = createFixedCodec();
+  readonly network: Network;
+  readonly cluster: MemoryCluster;
+  /** Hosts that run, also while they stand still. */
+  readonly hosts: SimulatedHost[] = [];
+  /** Lines of all hosts that ever were. */
+  readonly lines: Readonly<{ host: string; lines: LogLine[] }>[] = [];
+  readonly ledger: LedgerEntry[] = [];
+  readonly published: string[] = [];
+  readonly fatal: Error[] = [];
+  readonly #schedule: Schedule;
+  readonly #sabotage: Sabotage;
+  readonly #outside: MemoryLog;
+  #starts = 0;
+
+  constructor(schedule: Schedule, sabotage: Sabotage = {}) {
+    this.#schedule = schedule;
+    this.#sabotage = sabotage;
+    this.network = new Network(schedule, { clock: this.clock, coverage: this.coverage });
+    this.cluster = new MemoryCluster({
+      scheduler: this.network.scheduler,
+      nowMs: () => Math.floor(this.clock.nowMs()),
+      crashNoticedMs: schedule.sessionTimeoutMs,
+      faults: {
+        append: (at, records, program) => this.network.faultOf(at, records, program),
+      },
+    });
+    this.#outside = this.cluster.connect('outside');
+    this.cluster.topics.ensure(
+      topics.map((topic) => ({
+        name: topic.name,
+        partitions: partitionsOf(topic, schedule.partitions),
+        config: topicConfig(topic, 1_048_576),
+      })),
+    );
+  }
+
+  /** Starts a host; it comes up while the clock runs. */
+  async startHost(names: readonly string[], skewMs: number): Promise<SimulatedHost> {
+    this.#starts += 1;
+    const name = `h${this.#starts}`;
+    const process = new Process(this.clock);
+    const log = new SimulatedLog(this.cluster.connect(name), process);
+    const { lines, ...logger } = keepingLogger();
+    const ports = quietPorts(log, process.clock(skewMs), {
+      seed: this.#schedule.seed * 1_000 + this.#starts,
+      ...{ blobs: this.blobs, codec: this.codec, logger, tracer: derivedTracer },
+    });
+    const { housekeepingMs } = this.#schedule;
+    const built = await buildServices(names, this.#serviceWorld(name), { ports, housekeepingMs });
+    const services = this.#sabotage.services?.(built) ?? built;
+    const host = new Host({
+      ...{ name, ports, housekeepingMs, release: '0.0.0-simulated' },
+      services: services.map((one) => one.hosted),
+      onFatal: (error) => this.fatal.push(error),
+    });
+    let isStarted = false;
+    const started = { name, host, process, log, lines, services, started: () => isStarted };
+    this.hosts.push(started);
+    this.lines.push({ host: name, lines });
+    const run = async (): Promise<void> => {
+      await host.start(topics.map((topic) => topic.name));
+      for (const { companion } of services) await companion?.start(host);
+      isStarted = true;
+    };
+    run().catch((thrown: unknown) => this.fatal.push(toError(thrown)));
+    return started;
+  }
+
+  #serviceWorld(host: string): ServiceWorld {
+    const started: StartedEffect[] = [];
+    const parts = {
+      seed: this.#schedule.seed,
+      trouble: () => (this.network.calm ? 0 : this.#schedule.trouble),
+      ...{ coverage: this.coverage, started },
+      keep: (effect: StartedEffect) => this.#keep(host, effect),
+    };
+    return {
+      catalog: simulatedCatalog(),
+      tools: toolsOf(parts),
+      model: modelOf(parts),
+      started,
+      change: this.#sabotage.logic ?? ((logic) => logic),
+    };
+  }
+
+  #keep(host: string, { service, call, name, atMs }: StartedEffect): void {
+    const ends = new Map<string, number>();
+    for (const topic of sessionTopics) {
+      for (const [partition, { bounds }] of this.cluster.topics.get(topic).partitions.entries())
+        ends.set(`${topic}/${partition}`, bounds.high);
+    }
+    this.ledger.push({ service, call, name, atMs, host, ends });
+  }
+
+  crash(victim: SimulatedHost): void {
+    if (!this.#remove(victim)) return;
+    victim.process.die();
+    victim.log.crash();
+  }
+
+  /** Stops as SIGTERM would; the process ends in any case a little later. */
+  stop(victim: SimulatedHost): void {
+    if (!this.#remove(victim)) return;
+    const stop = async (): Promise<void> => {
+      for (const { companion } of victim.services) await companion?.stop();
+      await victim.host.stop(8_000);
+      await victim.log.close();
+    };
+    stop().catch(() => undefined);
+    this.clock.after(9_500, () => {
+      victim.process.die();
+      victim.log.crash();
+    });
+  }
+
+  #remove(victim: SimulatedHost): boolean {
+    const index = this.hosts.indexOf(victim);
+    if (index >= 0) this.hosts.splice(index, 1);
+    return index >= 0;
+  }
+
+  /** Publishes on the goals topic as another system would. */
+  publish(goalId: string, value: JsonObject): void {
+    const bytes = new TextEncoder().encode(JSON.stringify(value));
+    const headers = { ce_source: 'world', ...('cancel' in value ? {} : { ce_id: goalId }) };
+    const partition = partitionOf(goalId, this.#schedule.partitions);
+    const record = { key: goalId, headers, value: bytes };
+    this.#outside.append({ topic: goalsTopic, partition }, [record]).catch(() => undefined);
+    if (!('cancel' in value) && !this.published.includes(goalId)) this.published.push(goalId);
+  }
+
+  recordsOf(topic: string): readonly (readonly LogRecord[])[] {
+    const { partitions } = this.cluster.topics.get(topic);
+    return [...partitions.keys()].map((partition) => this.cluster.records({ topic, partition }));
+  }
+
+  get results(): readonly LogRecord[] {
+    return this.recordsOf(resultsTopic).flat();
+  }
+
+  note(name: string): void {
+    note(this.coverage, name);
+  }
+}

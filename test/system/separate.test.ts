@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { serviceNames } from '../../services/main.ts';
+import { GoalDesk } from '../support/goal-desk.ts';
+import { LiveHost } from '../support/live-hosts.ts';
+import { stackUnderTest } from '../support/live-stack.ts';
+import { SessionLogs } from '../support/session-log.ts';
+
+const stack = stackUnderTest();
+const hosts: LiveHost[] = [];
+let desk: GoalDesk;
+let sessions: SessionLogs;
+
+const goal = { plan: 'lockfile-audit', inputs: { path: 'package-lock.json' } };
+/** Those that work on sessions; the event store only reads them. */
+const services = serviceNames.filter((name) => name !== 'event-store');
+
+async function start(names: readonly string[]): Promise<void> {
+  const host = new LiveHost({ stack, services: names });
+  hosts.push(host);
+  await host.ready();
+}
+
+beforeAll(async () => {
+  await start(['all']);
+  desk = await GoalDesk.open(stack);
+  sessions = await SessionLogs.open(stack);
+});
+afterAll(async () => {
+  await Promise.all([desk.close(), sessions.close()]);
+  await Promise.all(hosts.map((host) => host.remove()));
+});
+
+it('a process for each service gives the report that one process for all gives', async () => {
+  const together = await desk.result(await desk.submit(goal), 40_000);
+  expect(together.status).toBe('completed');
+  await hosts[0]?.stop();
+  await Promise.all(services.map((name) => start([name])));
+  const apart = await desk.result(await desk.submit(goal), 40_000);
+  expect(apart.status).toBe('completed');
+  expect(apart.output).toEqual(together.output);
+  const { events } = await sessions.closed(apart.session);
+  const incarnations = new Map(
+    events
+      .filter(({ service, type }) => type !== 'session.opened' && service !== 'intake')
+      .map(({ service, incarnation }) => [service, incarnation]),
+  );
+  expect(new Set(incarnations.values()).size).toBeGreaterThanOrEqual(services.length - 1);
+});
+
+it('a service of its own that dies and comes back holds up a goal, and no more', async () => {
+  const host = hosts.find((one) => one.services.includes('supervisor'));
+  await host?.kill();
+  const id = await desk.submit(goal);
+  await start(['supervisor']);
+  expect(await desk.result(id, 40_000)).toMatchObject({ status: 'completed' });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../../../schemas/limits.ts';
+import { presenceTopic } from '../../../../../schemas/topics.ts';
+import { type Heartbeat, Presence } from '../../../../../services/chassis/host/presence.ts';
+import { createFixedCodec } from '../../../../../services/chassis/log/codec.ts';
+import { quietPorts } from '../../../../support/quiet-ports.ts';
+import { ScriptedLog, settled } from '../../../../support/scripted-log.ts';
+import { VirtualClock } from '../../../../support/virtual-clock.ts';
+
+const at = { topic: presenceTopic, partition: 0 };
+const codec = createFixedCodec();
+const beatMs = limits.presenceMs / 5;
+
+const beat = (incarnation: string, atMs = 0): Heartbeat => ({
+  incarnation,
+  host: incarnation,
+  services: ['planner'],
+  partitions: {},
+  release: '0.0.0-test',
+  atMs,
+});
+
+async function bench() {
+  const log = new ScriptedLog();
+  const clock = new VirtualClock();
+  let changes = 0;
+  const presence = new Presence(quietPorts(log, clock), {
+    incarnation: 'mine',
+    describe: () => beat('mine', clock.nowMs()),
+    onChange: () => {
+      changes += 1;
+    },
+  });
+  await presence.start();
+  const hear = (...incarnations: string[]): void => {
+    const values = incarnations.map((one) => codec.encode('presence', beat(one, clock.nowMs())));
+    log.deliver(
+      at,
+      values.map((value) => ({ value })),
+    );
+  };
+  /** Time passes, in which these are heard. */
+  const pass = async (ms: number, ...incarnations: string[]): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += beatMs) {
+      await clock.run(beatMs);
+      if (incarnations.length > 0) hear(...incarnations);
+    }
+  };
+  return { log, clock, presence, hear, pass, changes: () => changes };
+}
+
+describe('an instance', () => {
+  test('is gone when it was not heard for so long, and not before', async () => {
+    const { presence, hear, pass } = await bench();
+    hear('mine', 'other');
+    await pass(limits.presenceMs, 'mine');
+    expect(presence.isGone('other')).toBe(false);
+    await pass(beatMs, 'mine');
+    expect(presence.isGone('other')).toBe(true);
+    hear('other');
+    expect(presence.isGone('other')).toBe(false);
+  });
+
+  test('that was never heard is gone after the same time of hearing', async () => {
+    const { presence, hear, pass } = await bench();
+    hear('mine');
+    expect(presence.isGone('nobody')).toBe(false);
+    await pass(limits.presenceMs + beatMs, 'mine');
+    expect(presence.isGone('nobody')).toBe(true);
+  });
+
+  test('is never gone to itself', async () => {
+    const { presence, pass } = await bench();
+    await pass(10 * limits.presenceMs);
+    expect(presence.isGone('mine')).toBe(false);
+  });
+});
+
+describe('who does not hear itself knows nothing', () => {
+  test('from the start: nobody is gone', async () => {
+    const { presence, pass } = await bench();
+    await pass(10 * limits.presenceMs);
+    expect(presence.isGone('other')).toBe(false);
+  });
+
+  test('after it fell silent: nobody is gone', async () => {
+    const { presence, hear, pass } = await bench();
+    hear('mine', 'other');
+    await pass(10 * limits.presenceMs);
+    expect(presence.isGone('other')).toBe(false);
+  });
+
+  test('and time without hearing does not count, so that who is heard second is not gone', async () => {
+    const { presence, hear, pass } = await bench();
+    hear('mine', 'other');
+    await pass(10 * limits.presenceMs);
+    hear('mine');
+    expect(presence.isGone('other')).toBe(false);
+    await pass(limits.presenceMs, 'mine');
+    expect(presence.isGone('other')).toBe(false);
+    await pass(beatMs, 'mine');
+    expect(presence.isGone('other')).toBe(true);
+  });
+});
+
+test('the living are those whose heartbeats are not too old, with what they said last', async () => {
+  const { presence, hear, pass, clock } = await bench();
+  hear('mine', 'other');
+  await pass(limits.presenceMs + beatMs, 'mine');
+  expect(presence.alive()).toEqual([beat('mine', clock.nowMs())]);
+});
+
+test('heartbeats of the long gone are forgotten', async () => {
+  const { presence, hear, pass } = await bench();
+  hear('mine', 'other');
+  await pass(limits.presenceMs * 100 + beatMs, 'mine');
+  expect(presence.alive().map((one) => one.incarnation)).toEqual(['mine']);
+  expect(presence.isGone('other')).toBe(true);
+});
+
+test('it says of itself what it is, again and again, until it is stopped', async () => {
+  const { log, clock, presence, changes } = await bench();
+  await clock.run(3 * beatMs);
+  expect(log.appends).toHaveLength(4);
+  expect(changes()).toBe(4);
+  const [record] = log.appends[3]?.records ?? [];
+  expect(record?.key).toBe('mine');
+  expect(codec.decode(record?.value ?? new Uint8Array()).body).toEqual(beat('mine', clock.nowMs()));
+  log.appends[0]?.fail('uncertain');
+  await settled();
+  const stopped = presence.stop();
+  log.appends.at(-1)?.acknowledge(0);
+  await stopped;
+  await clock.run(3 * beatMs);
+  expect(log.appends).toHaveLength(5);
+  const [last] = log.appends[4]?.records ?? [];
+  const said = codec.decode(last?.value ?? new Uint8Array()).body;
+  expect(said).toMatchObject({ incarnation: 'mine', partitions: {}, ended: true });
+});
+
+test('who says that it ended is gone at once', async () => {
+  const { log, presence, hear } = await bench();
+  hear('mine', 'other');
+  log.deliver(at, [{ value: codec.encode('presence', { ...beat('other'), ended: true }) }]);
+  expect(presence.isGone('other')).toBe(true);
+  expect(presence.alive().map((one) => one.incarnation)).toEqual(['mine']);
+});
+
+test('records that are no heartbeats are passed over', async () => {
+  const { log, presence, hear, pass } = await bench();
+  hear('mine', 'other');
+  log.deliver(at, [{ value: Buffer.from('{"incarnation":"other"}') }, { value: null }]);
+  await pass(limits.presenceMs + beatMs, 'mine');
+  expect(presence.isGone('other')).toBe(true);
+});

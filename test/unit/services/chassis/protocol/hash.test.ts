@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { canonical, hashOf, sha256 } from '../../../../../services/chassis/protocol/hash.ts';
+
+test('SHA-256 is of UTF-8, in lower-case hex', () => {
+  expect(sha256('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+  expect(sha256('é')).toBe('4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c');
+});
+
+describe('canonical text', () => {
+  test('has the members of objects sorted by UTF-16 code units, at every depth', () => {
+    expect(canonical({ b: { z: 1, a: [{ y: 1, x: 2 }] }, a: 0 })).toBe(
+      '{"a":0,"b":{"a":[{"x":2,"y":1}],"z":1}}',
+    );
+    // U+1F600 is written with the surrogate D83D, which sorts before U+FB33.
+    const names = Object.keys(JSON.parse(canonical({ '\ufb33': 1, '\u{1f600}': 2, é: 3, Z: 4 })));
+    expect(names).toEqual(['Z', 'é', '\u{1f600}', '\ufb33']);
+    expect(canonical({ 10: 'a', 2: 'b' })).toBe('{"10":"a","2":"b"}');
+  });
+
+  test('writes numbers as JSON does, minus zero as zero', () => {
+    expect(canonical([1.0, -0, 1e21, 1e-7, 0.1, 9_007_199_254_740_991])).toBe(
+      '[1,0,1e+21,1e-7,0.1,9007199254740991]',
+    );
+  });
+
+  test('writes what is no JSON number as null', () => {
+    expect(canonical([Number.NaN, Number.POSITIVE_INFINITY])).toBe('[null,null]');
+  });
+
+  test('leaves undefined members out; in lists and alone they are null', () => {
+    expect(canonical({ a: undefined, b: null, c: 1 })).toBe('{"b":null,"c":1}');
+    expect(canonical([undefined, 1])).toBe('[null,1]');
+    expect(canonical(undefined)).toBe('null');
+    expect(canonical({ a: undefined })).toBe('{}');
+  });
+
+  test('escapes as JSON does; half of a pair stays readable', () => {
+    expect(canonical('a"\\\n\u0001é😀')).toBe('"a\\"\\\\\\n\\u0001é😀"');
+    expect(canonical('\ud800')).toBe('"\\ud800"');
+  });
+
+  test('takes members that are named like those of every object', () => {
+    const parsed: unknown = JSON.parse('{"__proto__":1,"constructor":2}');
+    expect(canonical(parsed)).toBe('{"__proto__":1,"constructor":2}');
+  });
+});
+
+test('the hash of a value is that of its canonical text', () => {
+  expect(hashOf({ b: 1, a: 2 })).toBe(sha256('{"a":2,"b":1}'));
+  expect(hashOf({ a: 1, b: undefined } as object)).toBe(hashOf({ a: 1 }));
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { readEventStoreConfig } from '../../../../services/event-store/config.ts';
+
+test('without variables the known address is used', () => {
+  expect(readEventStoreConfig({}, { url: 'http://127.0.0.1:8123/' })).toEqual({
+    url: 'http://127.0.0.1:8123',
+    user: 'default',
+    password: '',
+    requestTimeoutMs: 30_000,
+  });
+});
+
+test('variables win; an empty one is not set', () => {
+  const environment = {
+    LONGREIN_CLICKHOUSE_URL: 'https://db.example:8443',
+    LONGREIN_CLICKHOUSE_USER: 'sink',
+    LONGREIN_CLICKHOUSE_PASSWORD: 'p w',
+    LONGREIN_CLICKHOUSE_TIMEOUT_MS: '',
+  };
+  expect(readEventStoreConfig(environment, { url: 'http://127.0.0.1:1' })).toMatchObject({
+    url: 'https://db.example:8443',
+    user: 'sink',
+    password: 'p w',
+    requestTimeoutMs: 30_000,
+  });
+});
+
+test('no address at all is refused with what to do', () => {
+  expect(() => readEventStoreConfig({})).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_MISSING',
+      fix: expect.stringContaining('LONGREIN_CLICKHOUSE_URL'),
+    }),
+  );
+});
+
+test.each([
+  ['LONGREIN_CLICKHOUSE_URL', 'localhost:8123'],
+  ['LONGREIN_CLICKHOUSE_TIMEOUT_MS', '5'],
+])('%s with a wrong value is named', (name, value) => {
+  expect(() => readEventStoreConfig({ [name]: value }, { url: 'http://127.0.0.1:1' })).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(name) }),
+  );
+});
