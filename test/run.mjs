@@ -53,6 +53,8 @@ async function withStack(run) {
       LONGREIN_TEST_BROKERS: stack.brokers.join(','),
       LONGREIN_TEST_REGISTRY_URL: stack.registryUrl,
       LONGREIN_TEST_CLICKHOUSE_URL: stack.clickhouseUrl,
+      // All hosts of one log have to share it.
+      LONGREIN_TEST_BLOB_DIR: join(stateDir, '.longrein', 'blobs'),
       LONGREIN_STATE_DIR: '',
     };
     return await run(env);

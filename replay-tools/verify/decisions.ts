@@ -105,6 +105,11 @@ function eventPlace(recorded: readonly EventRecord[], decided: readonly EventRec
 }
 
 function decisionDifference(turn: TurnToCheck, decided: TurnBody): Difference {
+  const { broken } = turn.entry;
+  if (broken !== undefined && turn.body.events[0]?.type !== 'decision.failed') {
+    const message = `this release cannot fold what came before this turn: ${broken.message}`;
+    return differenceAt(turn.record, { kind: 'fold', message, changes: [] });
+  }
   const place = eventPlace(turn.body.events, decided.events);
   const changes = changesOf(turn.body, decided);
   const message = 'this release makes another turn of the same events';

@@ -166,6 +166,10 @@ export class ServiceLines {
       // A restored core is a copy of its own, in an order of its own: it is folded by itself.
       const at = line.root !== '' || step === undefined ? { record } : { record, step };
       const next = foldEntry(line.logic, line.entry, at);
+      if (next.broken !== undefined && line.entry.broken === undefined && hasGap(record)) {
+        line.blind = { kind: 'missing', message: next.broken.message, record };
+        return;
+      }
       this.noteCauses(line.logic.name, next.causes);
       // Which causes a decision had is recorded; lists of them are not carried along.
       line.entry = next.causes.length === 0 ? next : { ...next, causes: [] };
@@ -188,10 +192,14 @@ export class ServiceLines {
   }
 }
 
-function blindness(record: PlacedRecord, error: Error): Blindness {
-  const gap = contentsOf(record.body).some(({ content }) => content.body === undefined);
-  return { kind: gap ? 'missing' : 'broken', message: error.message, record };
-}
+const hasGap = (record: PlacedRecord): boolean =>
+  contentsOf(record.body).some(({ content }) => content.body === undefined);
+
+const blindness = (record: PlacedRecord, error: Error): Blindness => ({
+  kind: hasGap(record) ? 'missing' : 'broken',
+  message: error.message,
+  record,
+});
 
 /** What a service answered with its newest turn: no later turn may list it again. */
 export class Answered {

@@ -2,6 +2,7 @@ import { goalsTopic, keysTopic } from '../../schemas/topics.ts';
 import type { Catalog } from '../chassis/catalog/catalog.ts';
 import { toError } from '../chassis/errors.ts';
 import type { Host } from '../chassis/host/host.ts';
+import { whileAway } from '../chassis/host/patience.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../chassis/log/port.ts';
 import { goalInput } from './goal-input.ts';
@@ -26,6 +27,7 @@ const markName = 'intake-goals';
 export class GoalIngest {
   private readonly positions = new Map<number, Position>();
   private readonly options: IngestOptions;
+  private wanted: ReadonlySet<number> = new Set();
   private reader: Reader | undefined;
   private membership: Membership | undefined;
   private host: Host | undefined;
@@ -61,15 +63,17 @@ export class GoalIngest {
   }
 
   private assign(partitions: readonly PartitionName[]): void {
-    const wanted = new Set(partitions.map((at) => at.partition));
+    this.wanted = new Set(partitions.map((at) => at.partition));
     for (const partition of this.positions.keys()) {
-      if (wanted.has(partition)) continue;
+      if (this.wanted.has(partition)) continue;
       this.reader?.unassign({ topic: goalsTopic, partition });
       this.positions.delete(partition);
     }
     for (const at of partitions) {
       if (this.positions.has(at.partition)) continue;
-      this.open(at).catch((thrown: unknown) => this.warn(thrown));
+      const wanted = (): boolean => this.wanted.has(at.partition) && !this.stopped;
+      const patience = { ports: this.options.ports, what: `reading of ${goalsTopic}`, wanted };
+      whileAway(patience, () => this.open(at)).catch((thrown: unknown) => this.warn(thrown));
     }
   }
 
@@ -78,6 +82,7 @@ export class GoalIngest {
     const bounds = (await this.options.ports.log.bounds(goalsTopic)).get(at.partition);
     const low = bounds?.low ?? 0;
     const next = Math.max(low, mark ?? low);
+    if (!this.wanted.has(at.partition) || this.positions.has(at.partition)) return;
     this.positions.set(at.partition, { next, acknowledged: next, waiting: new Set() });
     this.reader?.assign(at, next);
   }

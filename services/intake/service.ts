@@ -1,17 +1,19 @@
 import { keysTopic } from '../../schemas/topics.ts';
-import { toError } from '../chassis/errors.ts';
+import { LongreinError } from '../chassis/errors.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
 import { intakeLogic } from './decide.ts';
 import { GoalIngest } from './ingest.ts';
 
 /** Goal logs and key logs, and the reader of the public goals topic beside them. */
-export const createIntake: ServiceFactory = ({ catalog, config, ports }) => {
+export const createIntake: ServiceFactory = ({ catalog, config, ports, onFatal }) => {
   const ingest = new GoalIngest({
     ports,
     catalog,
     housekeepingMs: config.housekeepingMs,
-    onFatal: (error) =>
-      ports.logger.error({ error: toError(error).message }, 'goals are not read any more'),
+    onFatal: (cause) => {
+      const message = `goals are not read any more: ${cause.message}`;
+      onFatal(new LongreinError('GROUP_LOST', message, { cause, retryable: true }));
+    },
   });
   return {
     hosted: { logic: anyLogic(intakeLogic), topics: [keysTopic] },

@@ -119,8 +119,10 @@ function evolveKey(log: KeyLog, event: SeenEvent): KeyLog {
       return request(log, event.data.goalLog);
     case 'key.released': {
       const { goalLog } = event.data;
-      if (log.holder === goalLog) return { ...log, released: [...log.released, goalLog] };
-      return { ...log, queue: log.queue.filter((one) => one !== goalLog) };
+      if (log.holder !== goalLog && !log.queue.includes(goalLog)) return log;
+      // Also one that only waits: that it gets its turn may have been decided already, and is read after this.
+      const queue = log.queue.filter((one) => one !== goalLog);
+      return { ...log, queue, released: [...log.released, goalLog] };
     }
     case 'key.assigned':
       return {
@@ -133,7 +135,7 @@ function evolveKey(log: KeyLog, event: SeenEvent): KeyLog {
     case 'key.freed':
       return {
         ...log,
-        holder: null,
+        holder: log.holder === event.data.goalLog ? null : log.holder,
         released: log.released.filter((one) => one !== event.data.goalLog),
       };
     default:

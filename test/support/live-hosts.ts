@@ -56,6 +56,7 @@ export class LiveHost {
       ...ownEnvironment(),
       LONGREIN_BROKERS: stack.brokers.join(','),
       LONGREIN_REGISTRY_URL: stack.registryUrl,
+      LONGREIN_CLICKHOUSE_URL: stack.clickhouseUrl,
       LONGREIN_BLOB_DIR: stack.blobDir,
       LONGREIN_STATE_DIR: this.stateDir,
       LONGREIN_HOST: this.name,

@@ -155,7 +155,10 @@ export async function buildServices(
   at: { ports: HostPorts; housekeepingMs: number },
 ): Promise<readonly BuiltService[]> {
   const { catalog } = world;
-  const context = { config: configOf(at.housekeepingMs), catalog, ports: at.ports };
+  const onFatal = (error: Error): never => {
+    throw error;
+  };
+  const context = { config: configOf(at.housekeepingMs), catalog, ports: at.ports, onFatal };
   const built: BuiltService[] = [];
   for (const name of names.includes('all') ? worldServices : names) {
     const hosted = played(name, world, at.ports);

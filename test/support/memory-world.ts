@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { JsonObject } from '../../schemas/json.ts';
 import {
   goalsTopic,
@@ -12,9 +12,10 @@ import {
 } from '../../schemas/topics.ts';
 import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
 import { requireCatalog } from '../../services/chassis/catalog/load.ts';
+import { packageRoot } from '../../services/chassis/config/package-root.ts';
 import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
 import { Host } from '../../services/chassis/host/host.ts';
-import type { HostPorts, Logger } from '../../services/chassis/host/ports.ts';
+import type { Clock, HostPorts, Logger } from '../../services/chassis/host/ports.ts';
 import type { BuiltService } from '../../services/chassis/host/service-context.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
 import {
@@ -65,24 +66,32 @@ export type Published = Readonly<{ goalId: string; session: string; goalLog: str
 
 export type WorldHost = Readonly<{
   name: string;
+  /** What it was asked to run. */
+  names: readonly string[];
   host: Host;
   log: MemoryLog;
   logger: ReturnType<typeof keepingLogger>;
   services: readonly BuiltService[];
 }>;
 
-const directory = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const catalogDirectories = [
+  'deploy/examples',
+  'test/fixtures/catalog',
+  'test/fixtures/memory-world',
+];
 
 /** The example catalog, the one of tests, and the one of this world, in one. */
 export const worldCatalog = (): Catalog =>
-  requireCatalog([
-    directory('../../deploy/examples'),
-    directory('../fixtures/catalog'),
-    directory('../fixtures/memory-world'),
-  ]);
+  requireCatalog(catalogDirectories.map((path) => join(packageRoot, path)));
 
 /** Topics whose records are turns, inputs, checkpoints and epochs of sessions. */
 export const sessionTopics: readonly string[] = [...lanes.map(sessionTopic), keysTopic];
+
+/** A real clock says whole milliseconds, whatever fraction of one was waited. */
+const wholeMs = (clock: Clock): Clock => ({
+  nowMs: () => clock.nowMs(),
+  after: (delayMs, run) => clock.after(Math.ceil(delayMs), run),
+});
 
 export class MemoryWorld {
   readonly clock: VirtualClock;
@@ -152,7 +161,7 @@ export class MemoryWorld {
       housekeepingMs,
       onFatal: (error) => this.fatal.push(error),
     });
-    const started = { name, host, log, logger, services };
+    const started = { name, names, host, log, logger, services };
     this.hosts.push(started);
     await this.during(host.start(topics.map((topic) => topic.name)));
     for (const { companion } of services)
@@ -161,7 +170,8 @@ export class MemoryWorld {
   }
 
   private portsOf(log: MemoryLog, logger: Logger): HostPorts {
-    const { clock, blobs, codec, seed } = this;
+    const { blobs, codec, seed } = this;
+    const clock = wholeMs(this.clock);
     const tracer = derivedTracer;
     this.startedHosts += 1;
     return quietPorts(log, clock, {

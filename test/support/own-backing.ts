@@ -11,7 +11,7 @@ import { launchRegistry, registryReady, registryUrl } from '../../deploy/local/r
 import { silent } from '../../deploy/local/report.ts';
 import type { LiveStack } from './live-stack.ts';
 
-type Ports = Readonly<{ broker: number; controller: number; registry: number }>;
+type Ports = Readonly<{ broker: number; controller: number; registry: number; clickhouse: number }>;
 type Tools = Readonly<{ java: JavaRuntime; artifacts: InstalledArtifacts }>;
 
 const stopMs = 20_000;
@@ -34,6 +34,8 @@ export class OwnBacking {
     this.stack = {
       brokers: [`127.0.0.1:${at.ports.broker}`],
       registryUrl: registryUrl({ port: at.ports.registry } as ProcessRecord),
+      // Nobody listens there: what needs ClickHouse has to wait.
+      clickhouseUrl: `http://127.0.0.1:${at.ports.clickhouse}`,
       blobDir: join(at.dir, 'blobs'),
     };
   }
@@ -47,12 +49,11 @@ export class OwnBacking {
       java: await findJava(settings, silent),
       artifacts: await ensureArtifacts(settings, silent),
     };
-    const [broker = 0, controller = 0, registry = 0] = await freePorts([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-    return new OwnBacking({ dir, settings, ports: { broker, controller, registry }, tools });
+    const [broker = 0, controller = 0, registry = 0, clickhouse = 0] = await freePorts(
+      Array.from({ length: 4 }, () => undefined),
+    );
+    const ports = { broker, controller, registry, clickhouse };
+    return new OwnBacking({ dir, settings, ports, tools });
   }
 
   async startBroker(): Promise<void> {

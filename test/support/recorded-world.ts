@@ -43,7 +43,10 @@ export function scenarioOptions(): Pick<MemoryWorldOptions, 'tools' | 'model'> {
       const answers = messages.filter(({ role }) => role === 'assistant').length;
       if (count === 1) return { failure: { code: 'OVERLOADED', retryable: true } };
       if (answers === 0)
-        return { text: '', calls: [{ name: 'test.echo', arguments: { said: 'x'.repeat(50_000) } }] };
+        return {
+          text: '',
+          calls: [{ name: 'test.echo', arguments: { said: 'x'.repeat(50_000) } }],
+        };
       if (answers === 1) return { text: '', calls: [{ name: 'test.absent', arguments: {} }] };
       return { text: 'Nothing much.' };
     },

@@ -49,12 +49,12 @@ export class EffectTable {
   startAll(
     service: HostedService,
     claims: readonly SeenEvent[],
-    at: { entry: ServiceEntry; traceparent: string; owned: boolean },
+    at: { entry: ServiceEntry; traceparent: string },
   ): void {
     const { state, core } = at.entry;
-    const { traceparent, owned } = at;
+    const { traceparent } = at;
     for (const claim of claims)
-      this.start(service, { claim, state, session: core.meta, traceparent, owned });
+      this.start(service, { claim, state, session: core.meta, traceparent });
   }
 
   private start(
@@ -64,7 +64,6 @@ export class EffectTable {
       state: unknown;
       session: SessionMeta;
       traceparent: string;
-      owned: boolean;
     },
   ): void {
     const { claim, state, session } = at;
@@ -80,7 +79,8 @@ export class EffectTable {
     };
     this.running.set(job.call, entry);
     const late = this.ports.clock.nowMs() > job.deadlineAtMs;
-    const allowed = at.owned && service.effects?.mayRun(state, job.call) === true;
+    // Also when the partition was taken away meanwhile: nobody else carries this claim out.
+    const allowed = service.effects?.mayRun(state, job.call) === true;
     if (late || !allowed) {
       this.finish(entry, {
         session,

@@ -6,6 +6,7 @@ import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import { Partition } from './partition.ts';
+import { whileAway } from './patience.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
 import { Watermarks } from './watermarks.ts';
@@ -190,7 +191,9 @@ export class Host {
     for (const at of partitions) {
       const name = nameOf(at);
       if (this.opening.has(name)) continue;
-      const opened = this.open(at)
+      const wanted = (): boolean => this.wanted?.has(name) === true && !this.stopping;
+      const patience = { ports: this.options.ports, what: `reading of ${name}`, wanted };
+      const opened = whileAway(patience, () => this.open(at))
         .catch((thrown: unknown) => this.partitionFailed(at, toError(thrown)))
         .finally(() => this.opening.delete(name));
       this.opening.set(name, opened);

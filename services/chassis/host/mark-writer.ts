@@ -8,13 +8,26 @@ const keyOf = (mark: Watermark): string => `${mark.service}/${mark.topic}/${mark
 export class MarkWriter {
   private readonly written = new Map<string, number>();
   private readonly watermarks: Watermarks;
+  private last: Promise<void> = Promise.resolve();
 
   constructor(watermarks: Watermarks) {
     this.watermarks = watermarks;
   }
 
-  /** Group offsets follow, for tools that show lag; nothing is decided from them. */
-  async write(partitions: readonly Partition[], membership: Membership | undefined): Promise<void> {
+  /**
+   * Group offsets follow, for tools that show lag; nothing is decided from them. One write at a time: a mark must not
+   * overtake the closings that an earlier write holds.
+   */
+  write(partitions: readonly Partition[], membership: Membership | undefined): Promise<void> {
+    const next = this.last.then(() => this.writeMoved(partitions, membership));
+    this.last = next.catch(() => undefined);
+    return next;
+  }
+
+  private async writeMoved(
+    partitions: readonly Partition[],
+    membership: Membership | undefined,
+  ): Promise<void> {
     const moved = partitions
       .flatMap((partition) => partition.currentMarks())
       .filter((mark) => mark.offset > (this.written.get(keyOf(mark)) ?? 0));

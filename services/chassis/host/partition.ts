@@ -96,6 +96,7 @@ export class Partition {
     this.settler = new Settler({
       ...parts,
       ownership: this.ownership,
+      acceptance: this.acceptance,
       effects: this.effects,
       onSettle: (session) => this.settle(session),
     });
@@ -169,7 +170,7 @@ export class Partition {
       return;
     }
     const placed = { offset: record.offset, header };
-    if (!this.table.wantsBody(header)) {
+    if (!this.table.wantsBody(header, !this.caughtUp)) {
       this.process(header, placed);
       return;
     }
@@ -214,11 +215,12 @@ export class Partition {
   }
 
   private fold(record: PlacedRecord): void {
+    const at = { catchingUp: !this.caughtUp, marks: this.marks };
     if (record.body.kind === 'checkpoint') {
-      this.table.restore(record, this.marks);
+      this.table.restore(record, at);
       return;
     }
-    const folded = this.table.fold(record, { catchingUp: !this.caughtUp, marks: this.marks });
+    const folded = this.table.fold(record, at);
     if (folded === undefined) return;
     const { slot, came } = folded;
     this.effects.cancelForbidden(slot.session, (service) => slot.seats.get(service)?.entry.state);
@@ -240,8 +242,7 @@ export class Partition {
     const seat = this.table.get(session)?.seats.get(header.service);
     const service = this.parts.services.find((one) => one.logic.name === header.service);
     if (!own || offset < this.end || seat === undefined || service === undefined) return;
-    const owned = this.ownership.owns(header.service);
-    const at = { entry: seat.entry, traceparent: header.traceparent, owned };
+    const at = { entry: seat.entry, traceparent: header.traceparent };
     this.effects.startAll(service, this.table.claimsOf(record), at);
   }
 
@@ -263,7 +264,7 @@ export class Partition {
   private settle(session: string): void {
     if (!this.caughtUp || this.queue.halted || this.draining) return;
     const slot = this.table.get(session);
-    if (slot !== undefined) this.settler.settle(slot, this.acceptance);
+    if (slot !== undefined) this.settler.settle(slot);
   }
 
   nudge(session: string): void {

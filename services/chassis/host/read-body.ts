@@ -4,6 +4,18 @@ import type { LogRecord } from '../log/port.ts';
 import type { RecordBody } from '../protocol/record.ts';
 import type { HostPorts } from './ports.ts';
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** The outer shape, and the kind that acceptance was decided by. */
+function isBody(value: unknown, kind: string | undefined): value is RecordBody {
+  if (!isObject(value) || value['kind'] !== kind) return false;
+  const { events, event, state } = value;
+  if (kind === 'turn') return Array.isArray(events) && events.every(isObject);
+  if (kind === 'input') return isObject(event);
+  return kind !== 'checkpoint' || isObject(state);
+}
+
 /**
  * The body of a record with its blobs. Bytes that cannot be read are nobody's: undefined, for every reader alike. What
  * may be readable later (a blob store that is away) throws a retryable LongreinError.
@@ -15,7 +27,9 @@ async function readBody(
   const { topic, partition, offset, value } = record;
   try {
     if (value === null) throw new LongreinError('RECORD_EMPTY', 'the record has no value');
-    const body = ports.codec.decode(value).body as RecordBody;
+    const { body } = ports.codec.decode(value);
+    if (!isBody(body, record.headers['lr_kind']))
+      throw new LongreinError('RECORD_MALFORMED', 'the value is not what its headers say');
     return hasBlobs(body) ? await fillContents(body, ports.blobs) : body;
   } catch (thrown) {
     const error = toError(thrown);

@@ -102,8 +102,9 @@ export async function runHost(
   const logger = createLogger(config.logLevel, { host: config.host });
   const catalog = readCatalog(config);
   const { ports, tracing } = await connect(config, logger);
+  const context = { config, catalog, ports, onFatal };
   const built: BuiltService[] = [];
-  for (const factory of factories) built.push(await factory({ config, catalog, ports }));
+  for (const factory of factories) built.push(await factory(context));
   const host = new Host({
     name: config.host,
     release,
@@ -114,7 +115,8 @@ export async function runHost(
   });
   await patiently('the broker', logger, () => host.start(topics.map((topic) => topic.name)));
   const companions = built.flatMap((one) => one.companion ?? []);
-  for (const companion of companions) await companion.start(host);
+  for (const companion of companions)
+    await patiently('the broker', logger, () => companion.start(host));
   logger.info({ services: built.map((one) => one.hosted.logic.name) }, 'host started');
   return {
     host,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { RuntimeConfig } from '../config/runtime-config.ts';
+import type { LongreinError } from '../errors.ts';
 import type { AnyLogic, ServiceLogic } from '../protocol/service-logic.ts';
 import type { Host } from './host.ts';
 import type { HostedService, HostPorts } from './ports.ts';
@@ -10,6 +11,8 @@ export type ServiceContext = Readonly<{
   config: RuntimeConfig;
   catalog: Catalog;
   ports: HostPorts;
+  /** The service cannot go on: the process should end with this message. */
+  onFatal(error: LongreinError): void;
 }>;
 
 /** Work that runs beside a service's decisions: an ingester, a source reader. */

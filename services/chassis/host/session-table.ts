@@ -20,7 +20,7 @@ function isCertain(seat: Seat): boolean {
 
 /** Until all was read, a checkpoint may come that starts a seat, and the records after its cursor are needed then. */
 function keepWaiting(seat: Seat, record: PlacedRecord, catchingUp: boolean): void {
-  if (!seat.known && catchingUp) seat.waiting.push(record);
+  if (catchingUp) seat.waiting.push(record);
   else isCertain(seat);
 }
 
@@ -91,22 +91,38 @@ export class SessionTable {
   }
 
   /** Bodies that nobody here would look at are not decoded. */
-  wantsBody(header: RecordHeader): boolean {
+  wantsBody(header: RecordHeader, catchingUp: boolean): boolean {
     if (header.kind === 'input' || header.kind === 'turn') return true;
-    return header.kind === 'checkpoint' && this.wantsCheckpoint(header);
+    if (header.kind !== 'checkpoint') return false;
+    return (
+      this.services.some(({ logic }) => logic.name === header.service) &&
+      this.startsFrom(header, catchingUp)
+    );
   }
 
-  /** Whether a checkpoint would start a seat: its service is here, and nothing of the session is known yet. */
-  private wantsCheckpoint(header: RecordHeader): boolean {
-    if (!this.services.some(({ logic }) => logic.name === header.service)) return false;
-    return this.bySession.get(header.session)?.seats.get(header.service)?.known !== true;
+  /**
+   * Whether a seat is to start from this checkpoint: it is not known yet, or, as long as not all was read, known only
+   * from before the checkpoint's cursor.
+   */
+  private startsFrom(header: RecordHeader, catchingUp: boolean): boolean {
+    const seat = this.bySession.get(header.session)?.seats.get(header.service);
+    if (seat?.known !== true) return true;
+    return catchingUp && header.cursorOffset > seat.rootCursor;
   }
 
-  restore(record: PlacedRecord, marks: ReadonlyMap<string, number>): void {
+  /** A checkpoint was read: a seat starts from it, or knows that a restore may. */
+  restore(
+    record: PlacedRecord,
+    at: { catchingUp: boolean; marks: ReadonlyMap<string, number> },
+  ): void {
     const { header, offset } = record;
     const service = this.services.find(({ logic }) => logic.name === header.service);
-    if (service === undefined || offset < (marks.get(header.service) ?? 0)) return;
+    if (service === undefined || offset < (at.marks.get(header.service) ?? 0)) return;
     if (this.closed.has(header.session)) return;
+    if (!this.startsFrom(header, at.catchingUp)) {
+      this.noteCheckpoint(header, offset);
+      return;
+    }
     const slot = this.bySession.get(header.session) ?? new Slot(header.session);
     this.bySession.set(header.session, slot);
     restoreSeat(slot.seatOf(service.logic), record);

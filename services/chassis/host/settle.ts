@@ -22,6 +22,8 @@ export type SettlerParts = Readonly<{
   outlet: Outlet;
   writer: PartitionWriter;
   ownership: Ownership;
+  /** Of the partition, as it moves. */
+  acceptance: AcceptanceState;
   effects: EffectTable;
   /** A delivery was acknowledged: the session may have something to decide. */
   onSettle: (session: string) => void;
@@ -42,7 +44,7 @@ export class Settler {
     for (const seat of slot.seats.values()) seat.kick = true;
   }
 
-  settle(slot: Slot, acceptance: AcceptanceState): void {
+  settle(slot: Slot): void {
     if (slot.inFlight.size > 0) return;
     const turns: (SealedTurn & { traceparent: string })[] = [];
     for (const service of this.parts.services) {
@@ -52,7 +54,7 @@ export class Settler {
       const turn = this.decide(service, seat, slot);
       if (turn !== undefined) turns.push(turn);
     }
-    if (turns.length > 0) this.append(slot, turns, acceptance);
+    if (turns.length > 0) this.append(slot, turns);
   }
 
   /** A record of ours was read, effective or void: its batch may be complete. */
@@ -125,12 +127,8 @@ export class Settler {
     };
   }
 
-  private append(
-    slot: Slot,
-    turns: readonly (SealedTurn & { traceparent: string })[],
-    acceptance: AcceptanceState,
-  ): void {
-    const { ownership, writer } = this.parts;
+  private append(slot: Slot, turns: readonly (SealedTurn & { traceparent: string })[]): void {
+    const { acceptance, ownership, writer } = this.parts;
     const forget = (): void => {
       for (const turn of turns) slot.inFlight.delete(turn.id);
       this.kick(slot);
@@ -195,7 +193,7 @@ export class Settler {
   }
 
   private writeCheckpoint(slot: Slot, seat: Seat, epoch: number): void {
-    const { identity, ports, ownership, writer } = this.parts;
+    const { acceptance, identity, ports, ownership, writer } = this.parts;
     const saved = saveEntry(seat.entry);
     const { last } = seat.entry.core;
     const body: CheckpointBody = {
@@ -216,6 +214,7 @@ export class Settler {
     writer.push({
       records: [{ id, body, traceparent: '' }],
       stale: () => ownership.epochOf(seat.logic.name) !== epoch,
+      onRefused: () => ownership.renew(acceptance),
     });
     // Not again for the same records while this one is on the way.
     seat.sinceCheckpoint = 0;

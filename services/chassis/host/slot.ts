@@ -9,8 +9,10 @@ export type Seat = {
   entry: ServiceEntry;
   /** False until the session's opening or a checkpoint was read. */
   known: boolean;
-  /** Records read before either, kept while catching up. */
+  /** Records read while catching up: a checkpoint that comes later starts from some place among them. */
   waiting: PlacedRecord[];
+  /** Cursor of the checkpoint that the entry started from; -1 without one. */
+  rootCursor: number;
   /** The first offset that a restore of this seat would need. */
   firstNeeded: number;
   /** Records folded since the last checkpoint that was read back. */
@@ -46,7 +48,7 @@ export class Slot {
     const known = this.seats.get(logic.name);
     if (known !== undefined) return known;
     const entry = newEntry(logic, this.session);
-    const counts = { firstNeeded: Number.POSITIVE_INFINITY, sinceCheckpoint: 0 };
+    const counts = { firstNeeded: Number.POSITIVE_INFINITY, sinceCheckpoint: 0, rootCursor: -1 };
     const seat: Seat = { logic, entry, known: false, waiting: [], kick: false, ...counts };
     this.seats.set(logic.name, seat);
     return seat;
@@ -96,7 +98,10 @@ export function foldSeat(
   return step;
 }
 
-/** Starts a seat from a checkpoint and folds what was read after its cursor. */
+/**
+ * Starts a seat from a checkpoint and folds what was read after its cursor. What the seat held before does not count: an
+ * opening that was read after the mark may have been a repeat.
+ */
 export function restoreSeat(seat: Seat, record: PlacedRecord): void {
   const { body, header, offset } = record;
   if (body.kind !== 'checkpoint') return;
@@ -104,8 +109,8 @@ export function restoreSeat(seat: Seat, record: PlacedRecord): void {
   seat.known = true;
   seat.kick = true;
   seat.sinceCheckpoint = 0;
+  seat.rootCursor = body.cursor.offset;
   seat.firstNeeded = Math.min(offset, body.cursor.offset + 1);
-  const waiting = seat.waiting;
-  seat.waiting = [];
-  for (const one of waiting) foldSeat(seat, one, sharedCoreFold(one));
+  seat.waiting = seat.waiting.filter((one) => one.offset > body.cursor.offset);
+  for (const one of seat.waiting) foldSeat(seat, one, sharedCoreFold(one));
 }

@@ -52,8 +52,12 @@ export class Timers {
     }
   }
 
-  /** The same after ownership was won: timers of services that were not ours are armed now. */
+  /**
+   * The same after ownership was won: timers of services that were not ours are armed now, and those that fell due
+   * meanwhile are armed again.
+   */
   rearm(slot: Slot): void {
+    this.drop(slot.session);
     this.seen.delete(slot);
     this.arm(slot);
   }

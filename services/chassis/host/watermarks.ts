@@ -104,12 +104,18 @@ export class Watermarks {
   private take(records: readonly LogRecord[]): void {
     for (const record of records) {
       this.position = record.offset + 1;
-      if (record.value === null) this.segments.delete(record.key);
+      if (record.value === null) this.forget(record.key);
       else this.decode(record, record.value);
     }
     const reached = this.waiting.filter((one) => one.offset <= this.position);
     this.waiting = this.waiting.filter((one) => one.offset > this.position);
     for (const one of reached) one.resolve();
+  }
+
+  /** A segment past the horizon, or the mark of a retired service. */
+  private forget(key: string): void {
+    this.segments.delete(key);
+    this.marks.delete(key);
   }
 
   private decode(record: LogRecord, value: Uint8Array): void {

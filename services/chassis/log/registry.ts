@@ -8,6 +8,13 @@ import {
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { type Codec, createCodec } from './codec.ts';
+import {
+  guardedLevel,
+  knownId,
+  latestSchema,
+  registryUnreachable,
+  requireRegistry,
+} from './registry-requests.ts';
 
 const { SchemaRegistry, SchemaType, COMPATIBILITY } = confluent;
 
@@ -75,89 +82,60 @@ export function subjectsOf(): readonly Subject[] {
   return [...events, ...records, ...open, ...state];
 }
 
-function unreachable(url: string, thrown: unknown): LongreinError {
-  return new LongreinError(
-    'REGISTRY_UNREACHABLE',
-    `schema registry ${url} cannot be reached: ${toError(thrown).message}`,
-    {
-      fix: 'start it (`longrein up`) or correct LONGREIN_REGISTRY_URL',
-      retryable: true,
-      cause: thrown,
-    },
-  );
-}
+type Registry = InstanceType<typeof SchemaRegistry>;
 
-async function reachable(url: string): Promise<void> {
+async function registerOne(registry: Registry, subject: Subject, url: string): Promise<number> {
+  const level = (await guardedLevel(url, subject.name)) as keyof typeof COMPATIBILITY;
+  const type: typeof SchemaType.JSON = SchemaType.JSON;
+  const schema = { type, schema: JSON.stringify(subject.schema) };
   try {
-    const answer = await fetch(`${url}/subjects`, { signal: AbortSignal.timeout(8_000) });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-  } catch (thrown) {
-    throw unreachable(url, thrown);
-  }
-}
-
-async function registerOne(
-  registry: InstanceType<typeof SchemaRegistry>,
-  subject: Subject,
-  url: string,
-): Promise<number> {
-  try {
-    const type: typeof SchemaType.JSON = SchemaType.JSON;
-    const schema = { type, schema: JSON.stringify(subject.schema) };
-    const options = { subject: subject.name, compatibility: COMPATIBILITY.BACKWARD };
+    const options = { subject: subject.name, compatibility: COMPATIBILITY[level] };
     return (await registry.register(schema, options)).id;
   } catch (thrown) {
-    const { message } = toError(thrown);
-    const network = /ECONN|ENOTFOUND|socket|timeout/i.test(
-      String((thrown as { cause?: unknown }).cause ?? message),
-    );
-    if (network) throw unreachable(url, thrown);
-    throw new LongreinError(
-      'SCHEMA_INCOMPATIBLE',
-      `${subject.name}: the registry refuses this release's schema: ${await difference(subject, url, message)}`,
-      {
-        fix: 'give the event a new version with an upcast instead of changing this one',
-        cause: thrown,
-      },
-    );
+    // Another host may have registered the same a moment ago.
+    const known = await knownId(url, subject.name, subject.schema);
+    if (known !== undefined) return known;
+    throw await refusal(subject, url, thrown);
   }
 }
 
-/** The id under which exactly this schema stands at the registry already; one question instead of three. */
-async function knownId(subject: Subject, url: string): Promise<number | undefined> {
-  const body = JSON.stringify({ schemaType: 'JSON', schema: JSON.stringify(subject.schema) });
-  const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
-  const answer = await fetch(`${url}/subjects/${encodeURIComponent(subject.name)}`, {
-    method: 'POST',
-    headers,
-    body,
-    signal: AbortSignal.timeout(10_000),
-  }).catch((thrown: unknown) => {
-    throw unreachable(url, thrown);
+const conflict = 409;
+
+async function refusal(subject: Subject, url: string, thrown: unknown): Promise<LongreinError> {
+  const { message } = toError(thrown);
+  const { status, cause: reason } = thrown as { status?: number; cause?: unknown };
+  if (/ECONN|ENOTFOUND|socket|timeout/i.test(String(reason ?? message)))
+    return registryUnreachable(url, thrown);
+  if (status === conflict) return incompatible(subject, url, thrown);
+  const said = `${subject.name}: the registry ${url} did not take the schema: ${message}`;
+  return new LongreinError('REGISTRY_REFUSED', said, {
+    fix: 'look at the log of the registry, and at the rights that this program has there',
+    retryable: status === undefined || status >= 500,
+    cause: thrown,
   });
-  if (!answer.ok) return undefined;
-  const { id } = (await answer.json()) as { id?: number };
-  return typeof id === 'number' ? id : undefined;
 }
 
-/** Names the fields that differ from the newest schema at the registry. */
-async function difference(subject: Subject, url: string, message: string): Promise<string> {
-  try {
-    const answer = await fetch(
-      `${url}/subjects/${encodeURIComponent(subject.name)}/versions/latest`,
-    );
-    const { schema } = (await answer.json()) as { schema: string };
-    const fields = changedPaths(JSON.parse(schema) as JsonValue, subject.schema, '');
-    return fields.length === 0 ? message : `changed at ${fields.slice(0, 5).join(', ')}`;
-  } catch {
-    return message;
-  }
+async function incompatible(subject: Subject, url: string, cause: unknown): Promise<LongreinError> {
+  const latest = await latestSchema(url, subject.name);
+  const before = latest === undefined ? {} : (JSON.parse(latest) as JsonValue);
+  const places = changedPaths(before, subject.schema, '').map(placeOf).slice(0, 5).join(', ');
+  const message = `${subject.name}: the registry refuses this release's schema: changed at ${places}`;
+  return new LongreinError('SCHEMA_INCOMPATIBLE', message, {
+    fix: 'give the event a new version with an upcast instead of changing this one',
+    cause,
+  });
+}
+
+/** `/properties/data/properties/task/maxLength` as `data.task (maxLength)`. */
+function placeOf(path: string): string {
+  const [field = '', ...keywords] = path.replaceAll('/properties/', '.').split('/');
+  const keyword = keywords.length === 0 ? '' : ` (${keywords.join('/')})`;
+  return `${field.replace(/^\./, '') || 'the whole'}${keyword}`;
 }
 
 function changedPaths(before: JsonValue, after: JsonValue, path: string): string[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  if (!isObject(before) || !isObject(after))
-    return [path.replaceAll('/properties/', '.').replace(/^\./, '')];
+  if (!isObject(before) || !isObject(after)) return [path];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name) =>
     changedPaths(before[name] ?? null, after[name] ?? null, `${path}/${name}`),
@@ -172,13 +150,14 @@ const isObject = (value: JsonValue): value is JsonObject =>
  * SCHEMA_INCOMPATIBLE, which names the event and the field.
  */
 export async function createRegistryCodec(url: string): Promise<Codec> {
-  await reachable(url);
+  await requireRegistry(url);
   const registry = new SchemaRegistry({ host: url, retry: { retries: 1 } });
   const ids = new Map<string, number>();
   const waiting = [...subjectsOf()];
   const worker = async (): Promise<void> => {
     for (let subject = waiting.shift(); subject !== undefined; subject = waiting.shift()) {
-      const id = (await knownId(subject, url)) ?? (await registerOne(registry, subject, url));
+      const known = await knownId(url, subject.name, subject.schema);
+      const id = known ?? (await registerOne(registry, subject, url));
       if (subject.codecName !== undefined) ids.set(subject.codecName, id);
     }
   };

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `longrein`. Installs and builds what is missing first, so that it works in a fresh clone; hosts, which are
-// started by the hundred, use dist/services/console/cli/main.js directly.
+// The command `longrein`. Installs and builds what is missing first, so that it works in a fresh
+// clone; hosts use dist/services/console/cli/main.js directly.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 

@@ -30,9 +30,11 @@ export async function queryClickhouse(environment: Environment, query: Query): P
   // Before the event store has run there is no database of ours, but other questions have answers.
   const response = answer.code === noSuchDatabase ? await ask(address, query, 'default') : answer;
   if (response.ok) return { format: response.format ?? query.format, text: response.text };
-  throw sqlError(response.text, answer.code ?? response.code);
+  const missing = answer.code === noSuchDatabase && response.code === noSuchTable;
+  throw sqlError(response.text, missing ? noSuchDatabase : response.code);
 }
 
+const noSuchTable = 60;
 const noSuchDatabase = 81;
 
 interface Response {

@@ -28,7 +28,7 @@ export function dollars(nanoUsd: number): string {
 
 const shownDigits = 12;
 
-/** The start of a derived id (`ses_` and 32 digits); commands take it wherever they take the whole. */
+/** The start of a derived id (`ses_` and 32 digits); commands take it in place of the whole. */
 export function shortId(id: string): string {
   const found = /^([a-z]+_)([0-9a-f]{32})$/.exec(id);
   return found === null ? id : `${found[1]}${found[2]?.slice(0, shownDigits)}`;
@@ -45,4 +45,10 @@ export function oneLine(text: string, widthMax: number): string {
   const letters = [...flat];
   if (letters.length <= widthMax) return flat;
   return `${letters.slice(0, Math.max(0, widthMax - 1)).join('')}…`;
+}
+
+/** A line cut at this width, blanks and all. */
+export function cut(line: string, widthMax: number): string {
+  const letters = [...line];
+  return letters.length <= widthMax ? line : `${letters.slice(0, widthMax - 1).join('')}…`;
 }

@@ -18,7 +18,7 @@ const textIn = (line: Line, name: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-/** Reads the lines that a host wrote since it was started. Lines that are not JSON are passed over. */
+/** Reads what a host wrote since it was started. Lines that are not JSON are passed over. */
 export function readHostLog(text: string, pid: number): HostNews {
   let news: HostNews = { ready: false, fatal: undefined, waiting: undefined };
   for (const line of text.split('\n')) {

@@ -1,4 +1,4 @@
-/** The lock file that the demo audits: looked at before anything starts, put where a tool may read it. */
+/** The lock file that the demo audits: looked at before anything starts, put where tools may read. */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';

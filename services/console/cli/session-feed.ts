@@ -40,7 +40,7 @@ export interface FeedOptions {
   readonly log: LogPort;
   readonly session: string;
   readonly lane: string;
-  /** From the start of the log, for a goal that may have been asked for before; else from now on. */
+  /** From the start of the log, for a goal that may have been asked for before. */
   readonly fromStart: boolean;
   onEvent(event: SeenEvent): void;
 }

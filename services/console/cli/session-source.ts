@@ -54,7 +54,7 @@ async function fromFile(wanted: Wanted): Promise<SessionSource> {
   const named = wanted.id.startsWith('ses_') ? wanted.id : sessionId('default', '', wanted.id);
   if (source.session.startsWith(named)) return source;
   throw new LongreinError('SESSION_OTHER', `${wanted.file} holds session ${source.session}`, {
-    fix: `Ask for that one: longrein replay verify ${shortId(source.session)} --file ${wanted.file}`,
+    fix: `Ask for that one: ${shortId(source.session)}`,
   });
 }
 
@@ -65,10 +65,17 @@ async function fromClickHouse<T>(
 ): Promise<T> {
   const address = await readClickhouseAddress(wanted.environment);
   if (address === undefined) throw noClickhouse('--source clickhouse needs ClickHouse');
-  const { createClient } = await import('@clickhouse/client');
+  const { ClickHouseLogLevel, createClient } = await import('@clickhouse/client');
   const { readFromClickHouse } = await import('../../../replay-tools/read/clickhouse.ts');
   const { url, user: username, password } = address;
-  const client = createClient({ url, username, password, clickhouse_settings: { readonly: '2' } });
+  const client = createClient({
+    url,
+    username,
+    password,
+    clickhouse_settings: { readonly: '2' },
+    // What fails is thrown and told once.
+    log: { level: ClickHouseLogLevel.OFF },
+  });
   try {
     const blobs = await blobsOf(wanted.environment);
     return await work(
@@ -86,7 +93,7 @@ const noClickhouse = (message: string): LongreinError =>
 
 const whole = /^[a-z]+_[0-9a-f]{32}$|^goal_ses_|^sink_/;
 
-/** The session that an id names. Throws SESSION_AMBIGUOUS or SESSION_UNKNOWN for the start of an id. */
+/** The session that an id names. Throws SESSION_AMBIGUOUS, SESSION_UNKNOWN. */
 export async function sessionOf(environment: Environment, id: string): Promise<string> {
   if (whole.test(id)) return id;
   const isStart = id.startsWith('ses_');

@@ -14,7 +14,11 @@ export interface Steps {
 
 type Step = Extract<StackEvent, { kind: 'step' }>;
 
-const nameWidth = 12;
+const nameWidthMin = 12;
+
+const widthFor = (names: readonly string[]): number =>
+  Math.max(nameWidthMin, ...names.map((name) => name.length + 2));
+
 const settled: ReadonlySet<string> = new Set([
   'ready',
   'kept',
@@ -30,7 +34,9 @@ export async function withSteps<T>(
   names: readonly string[],
   work: (report: Report) => Promise<T>,
 ): Promise<T> {
-  const steps = terminal.errIsTty ? await movingSteps(terminal, names) : plainSteps(terminal);
+  const steps = terminal.errIsTty
+    ? await movingSteps(terminal, names)
+    : plainSteps(terminal, widthFor(names));
   try {
     const result = await work(steps.report);
     await steps.end(false);
@@ -60,7 +66,7 @@ const plainText = (step: Step): string =>
 
 const tenths = 10;
 
-function plainSteps(terminal: Terminal): Steps {
+function plainSteps(terminal: Terminal, nameWidth: number): Steps {
   let told = -1;
   const say = (name: string, text: string): void =>
     terminal.err(`${name.padEnd(nameWidth)}${text}\n`);
@@ -114,6 +120,7 @@ function write(row: Row, shown: Partial<Shown>): void {
 async function movingSteps(terminal: Terminal, names: readonly string[]): Promise<Steps> {
   const { Listr, ListrLogger, ProcessOutput } = await import('listr2');
   const { dim } = terminal.errColors;
+  const nameWidth = widthFor(names);
   const rows = new Map(names.map((name) => [name, newRow(name)]));
   const processOutput = new ProcessOutput(process.stderr, process.stderr);
   const logger = new ListrLogger({ useIcons: false, processOutput });
@@ -135,7 +142,7 @@ async function movingSteps(terminal: Terminal, names: readonly string[]): Promis
   }
   const running = list.run({});
   return {
-    report: (event) => show(rows, event, dim),
+    report: (event) => show(rows, event, { dim, nameWidth }),
     end: (failed) => endRows(rows, failed, running),
   };
 }
@@ -155,7 +162,7 @@ async function endRows(
 function show(
   rows: ReadonlyMap<string, Row>,
   event: StackEvent,
-  dim: (text: string) => string,
+  { dim, nameWidth }: { dim: (text: string) => string; nameWidth: number },
 ): void {
   const [first] = rows.values();
   if (event.kind === 'step') {

@@ -9,7 +9,10 @@ import { SessionLogs } from '../../support/session-log.ts';
 let backing: OwnBacking;
 let host: LiveHost;
 
-const waitsFor = (what: string) => (line: LogLine) => line.msg?.startsWith(`waiting for ${what}`);
+const waitsFor =
+  (what: string) =>
+  (line: LogLine): boolean =>
+    line.msg?.startsWith(`waiting for ${what}`) === true;
 
 beforeAll(async () => {
   backing = await OwnBacking.prepare();
@@ -20,9 +23,9 @@ afterAll(async () => {
   await backing.remove();
 });
 
-describe('a host whose broker and registry are away', () => {
+describe('a host whose broker, registry and ClickHouse are away', () => {
   it('says within ten seconds which broker it waits for and what to do, and waits', async () => {
-    const line = await host.said(waitsFor('the broker') as (line: LogLine) => boolean);
+    const line = await host.said(waitsFor('the broker'));
     expect(`${line.msg} ${line.error}`).toContain(backing.stack.brokers[0]);
     expect(line.code).toBe('BROKER_UNREACHABLE');
     expect(line.fix).toMatch(/broker runs/);
@@ -31,16 +34,19 @@ describe('a host whose broker and registry are away', () => {
 
   it('goes on when the broker comes, and says the same of the registry', async () => {
     await backing.startBroker();
-    const line = await host.said(waitsFor('the schema registry') as (line: LogLine) => boolean);
+    const line = await host.said(waitsFor('the schema registry'));
     expect(`${line.msg} ${line.error}`).toContain(backing.stack.registryUrl);
     expect(line.code).toBe('REGISTRY_UNREACHABLE');
     expect(line.fix).toMatch(/LONGREIN_REGISTRY_URL/);
     expect(host.running).toBe(true);
   });
 
-  it('begins its work when the registry comes', async () => {
+  it('begins its work when the registry comes, and says that rows wait for ClickHouse', async () => {
     await backing.startRegistry();
     await host.ready();
+    const line = await host.said(({ msg }) => msg?.startsWith('ClickHouse') === true);
+    expect(`${line.msg} ${line.error}`).toContain(new URL(backing.stack.clickhouseUrl).host);
+    expect(line.fix).toMatch(/LONGREIN_CLICKHOUSE_URL/);
     const desk = await GoalDesk.open(backing.stack);
     const result = await desk.result(await desk.submit({ plan: 'echo', inputs: { said: 'at last' } }));
     expect(result).toMatchObject({ status: 'completed', output: 'at last' });

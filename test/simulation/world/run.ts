@@ -8,6 +8,7 @@ import type { LedgerEntry } from './effects.ts';
 import { History } from './history.ts';
 import { type Logics, realLogics } from './logics.ts';
 import { sessionTopics } from './network.ts';
+import { Progress } from './progress.ts';
 import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import type { Schedule } from './schedule.ts';
 import { type Sabotage, SimulatedWorld } from './world.ts';
@@ -45,24 +46,22 @@ function historyOf(world: SimulatedWorld, logics: Logics): History {
   return new History(logs, { codec: world.codec, logics });
 }
 
-/** Sessions that must close by themselves: all but logs of keys, which wait for more goals. */
-const mustClose = (session: string): boolean => !session.startsWith('key_');
-
-function isOver(world: SimulatedWorld, logics: Logics): boolean {
+function isOver(world: SimulatedWorld, progress: Progress): boolean {
   const answered = new Set(world.results.map(({ key }) => key));
   if (answered.size < world.published.length) return false;
-  const { sessions } = historyOf(world, logics);
-  return [...sessions.values()].every(
-    ({ session, core }) =>
-      core.status === 'closed' || core.status === 'cancelled-early' || !mustClose(session),
-  );
+  for (const topic of sessionTopics) {
+    for (const [partition, records] of world.recordsOf(topic).entries())
+      progress.take(`${topic}/${partition}`, records);
+  }
+  return progress.openCount === 0;
 }
 
-async function calmDown(world: SimulatedWorld, disturber: Disturber, logics: Logics) {
+async function calmDown(world: SimulatedWorld, disturber: Disturber): Promise<number> {
+  const progress = new Progress();
   const fromMs = world.clock.nowMs();
   await disturber.calm();
   await world.clock.run(3_000);
-  while (!isOver(world, logics) && world.clock.nowMs() - fromMs < calmMsMax)
+  while (!isOver(world, progress) && world.clock.nowMs() - fromMs < calmMsMax)
     await world.clock.run(stepMs);
   await world.clock.run(2_000);
   return world.clock.nowMs() - fromMs;
@@ -99,7 +98,7 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
   const world = new SimulatedWorld(schedule, sabotage);
   const disturber = new Disturber(world, schedule);
   await disturber.play();
-  const calmMs = await calmDown(world, disturber, logics);
+  const calmMs = await calmDown(world, disturber);
   for (const { name, host } of world.hosts)
     for (const partition of partitionsOf(host)) disturber.look(name, seenIn(partition));
   const logs = new Map(

@@ -34,14 +34,18 @@ test('every goal gets its one result, and every session and goal log is closed',
 test('the same options and calls give the same log, byte for byte', async () => {
   const [one, other] = [await recordWorld(), await recordWorld()];
   const bytes = ({ world }: typeof one) =>
-    canonical(world.records().map(({ headers, value }) => ({ headers, value: [...(value ?? [])] })));
+    canonical(
+      world.records().map(({ headers, value }) => ({ headers, value: [...(value ?? [])] })),
+    );
   expect(bytes(one) === bytes(other)).toBe(true);
 });
 
 test('services in hosts of their own come to the same results', async () => {
   const [one, other] = [await recordWorld(), await recordWorld({ hosts: apart })];
   const outputs = ({ world }: typeof one) =>
-    Object.fromEntries(world.results().map(({ goalId, status, output }) => [goalId, { status, output }]));
+    Object.fromEntries(
+      world.results().map(({ goalId, status, output }) => [goalId, { status, output }]),
+    );
   expect(outputs(other)).toEqual(outputs(one));
 });
 

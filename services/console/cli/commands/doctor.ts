@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -19,7 +20,7 @@ export const doctor: CommandSpec = {
     const width = Math.max(...checks.map((check) => check.name.length)) + 2;
     for (const { name, ok, detail, fix } of checks) {
       const mark = ok ? green('ok  ') : red('BAD ');
-      call.terminal.out(`${mark} ${name.padEnd(width)}${detail}\n`);
+      call.terminal.out(`${mark} ${name.padEnd(width)}${stripVTControlCharacters(detail)}\n`);
       if (fix !== undefined) call.terminal.out(`${' '.repeat(5 + width)}${bold('fix')}  ${fix}\n`);
     }
     return well ? exitCodes.done : exitCodes.failed;

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { readStack } from '../../../../deploy/local/stack-file.ts';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, flagOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { count } from '../figures.ts';
+import { memoryPath } from '../host-memory.ts';
 import { withSteps } from '../steps.ts';
 
 /** Stops exactly what `up` started. */
@@ -22,7 +22,7 @@ export const down: CommandSpec = {
     const result = await withSteps(call.terminal, names, (report) =>
       stopStack({ settings, wipe }, report),
     );
-    await rm(join(settings.stateDir, 'hosts.json'), { force: true });
+    await rm(memoryPath(settings.stateDir), { force: true });
     if (call.json) {
       writeJson(call, { ...result, stateDir: settings.stateDir });
       return exitCodes.done;

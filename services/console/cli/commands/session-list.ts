@@ -38,7 +38,7 @@ export const sessionList: CommandSpec = {
   },
 };
 
-/** The tables are made by the event store; until it has run there is no list, for whatever reason. */
+/** The tables are made by the event store; until it has run there is no list. */
 function notYet(thrown: unknown): never {
   const { code, message } = toError(thrown) as Partial<LongreinError> & Error;
   if (code !== 'SQL_FAILED' || !message.includes('UNKNOWN_TABLE')) throw thrown;

@@ -1,9 +1,7 @@
+import type { JudgedSession } from '../../../../replay-tools/read/session.ts';
 import { type Call, type CommandSpec, flagOption, textOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { count, duration, oneLine } from '../figures.ts';
-import { printLine } from '../live-print.ts';
-import { LiveView } from '../live-view.ts';
-import type { PlacedEvent, SessionEvents } from '../session-events.ts';
+import { cutPlain, cuttingPalette, paletteOf } from '../palette.ts';
 import type { SourceName } from '../session-source.ts';
 
 /** What happened in a session, in order. */
@@ -11,7 +9,8 @@ export const sessionShow: CommandSpec = {
   name: 'show <session>',
   about: 'what happened in a session; takes a session id, its start, or a goal id',
   options: [
-    { flags: '--full', about: 'every event with its data and contents' },
+    { flags: '--full', about: 'with the contents of every event' },
+    { flags: '--all', about: 'with the records that count for nothing, and why' },
     {
       flags: '--source <source>',
       about: 'kafka if not given',
@@ -22,12 +21,11 @@ export const sessionShow: CommandSpec = {
   examples: ['longrein session show g-3f9c0a1b2c4d', 'longrein session show ses_0f3a9c --full'],
   async run(call) {
     const { withSession } = await import('../session-source.ts');
-    const { readEvents } = await import('../session-events.ts');
+    const { judgeSession } = await import('../../../../replay-tools/read/session.ts');
     return await withSession(wantedOf(call), async (source) => {
-      const seen = await readEvents(source);
-      if (call.json) writeJson(call, documentOf(source.session, source.origin, seen));
-      else if (flagOption(call, 'full')) tellAll(call, seen);
-      else tell(call, source.session, seen);
+      const judged = await judgeSession(source);
+      if (call.json) writeJson(call, documentOf(judged));
+      else await tell(call, judged);
       return exitCodes.done;
     });
   },
@@ -43,65 +41,34 @@ export function wantedOf(call: Call) {
   return { environment, workingDir, id, source, ...(file === undefined ? {} : { file }) };
 }
 
-function documentOf(session: string, origin: string, { events, core, ignored }: SessionEvents) {
-  return {
-    ...core.meta,
-    session,
-    origin,
-    status: core.status,
-    ignoredRecords: ignored,
-    events: events.map(({ offset, event }) => ({
-      at: new Date(event.atMs).toISOString(),
-      offset,
-      index: event.index,
-      record: event.record,
-      service: event.service,
-      type: event.type,
-      data: event.data,
-      content: event.content,
+function documentOf({ source, core, records }: JudgedSession) {
+  const { session, topic, partition, origin } = source;
+  const events = records.flatMap(({ record, step }) =>
+    (step?.events ?? []).map(({ atMs, type, index, service, data, content }) => ({
+      at: new Date(atMs).toISOString(),
+      offset: record.offset,
+      index,
+      record: record.header.id,
+      service,
+      type,
+      data,
+      content,
     })),
-  };
+  );
+  const ignoredRecords = records.filter(({ verdict }) => verdict !== 'effective').length;
+  const { tenant, principal, labels } = core.meta;
+  const place = { session, topic, partition, origin, status: core.status };
+  return { ...place, tenant, principal, labels, ignoredRecords, events };
 }
 
-function tell(call: Call, session: string, { events, core, ignored }: SessionEvents): void {
-  const { colors, columns, out } = call.terminal;
-  const startedMs = events[0]?.event.atMs ?? 0;
-  const endedMs = events.at(-1)?.event.atMs ?? startedMs;
-  const opened = new Date(startedMs).toISOString().replace('T', ' ').slice(0, 19);
-  const { tenant } = core.meta;
-  out(`${colors.bold(session)}  ${core.status}  tenant ${tenant}  ${opened} UTC\n\n`);
-  const view = new LiveView();
-  for (const { event } of events) {
-    const line = view.take(event);
-    if (line !== undefined) printLine({ write: out, colors, columns, startedMs }, line);
+async function tell(call: Call, judged: JudgedSession): Promise<void> {
+  const { timelineLines } = await import('../../../../replay-tools/show/timeline.ts');
+  const { terminal } = call;
+  const full = flagOption(call, 'full');
+  const all = flagOption(call, 'all');
+  const cutting = terminal.outIsTty && !full;
+  const palette = cutting ? cuttingPalette(terminal) : paletteOf(terminal.colors);
+  for (const line of timelineLines(judged, { full, all, palette })) {
+    terminal.out(`${cutting ? cutPlain(line, terminal.columns) : line}\n`);
   }
-  const void_ = ignored === 0 ? '' : `, ${count(ignored, 'record')} ignored`;
-  const total = `${count(events.length, 'event')} in ${duration(endedMs - startedMs)}${void_}`;
-  out(`\n${colors.dim(`${total}; with --full all of them, with their contents`)}\n`);
-}
-
-function tellAll(call: Call, { events }: SessionEvents): void {
-  const { colors, columns, out } = call.terminal;
-  const startedMs = events[0]?.event.atMs ?? 0;
-  for (const { offset, event } of events) {
-    const seconds = ((event.atMs - startedMs) / 1_000).toFixed(3).padStart(8);
-    const place = `${offset}#${event.index}`.padEnd(9);
-    const head = `${colors.dim(`${seconds} s  ${place}`)}${event.service.padEnd(20)}`;
-    out(`${head}  ${colors.bold(event.type)}\n`);
-    for (const line of detailsOf(event, columns)) out(`${' '.repeat(22)}${line}\n`);
-  }
-}
-
-const contentMax = 2_000;
-
-function detailsOf(event: PlacedEvent['event'], columns: number): string[] {
-  const data = Object.entries(event.data).map(([name, value]) => {
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return `${name}  ${oneLine(text, contentMax)}`;
-  });
-  const contents = Object.entries(event.content ?? {}).map(([name, content]) => {
-    const text = typeof content.body === 'string' ? content.body : JSON.stringify(content.body);
-    return `${name} (${content.mediaType})  ${oneLine(text ?? 'not here', contentMax)}`;
-  });
-  return [...data, ...contents].map((line) => oneLine(line, Math.max(40, columns - 22)));
 }

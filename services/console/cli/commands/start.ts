@@ -1,5 +1,5 @@
 import type { CommandSpec } from '../context.ts';
-import { exitCodes, UsageError } from '../exit-code.ts';
+import { UsageError } from '../exit-code.ts';
 import { nearest } from '../nearest.ts';
 
 /** Runs a host in this process until it is told to stop. */
@@ -21,7 +21,8 @@ export const start: CommandSpec = {
     const config = readRuntimeConfig(call.environment);
     const pools = readCatalog(config).pools.map((pool) => pool.name);
     await mainHost(factoriesOf(call.args, pools));
-    return exitCodes.done;
+    // From here on the host ends the process itself.
+    return await new Promise<never>(() => undefined);
   },
 };
 

@@ -34,7 +34,10 @@ async function problemOf(changed: string): Promise<LongreinError> {
 test('an export holds all that verify needs, each large content once', async () => {
   const source = await read(text);
   expect(await verifySession(source)).toMatchObject({ identical: true, complete: true });
-  const items = text.trimEnd().split('\n').map((line) => JSON.parse(line).item as object);
+  const items = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).item as object);
   const contents = items.flatMap((item) => ('content' in item ? [item.content] : []));
   expect(contents.length).toBeGreaterThan(2);
   expect(new Set(contents).size).toBe(contents.length);
@@ -63,10 +66,14 @@ test('a changed byte is found, wherever it is, and placed', async () => {
 
 test('the place says which record or which content it is', async () => {
   const [first] = (await recordsOf(await read(text))).filter(({ body }) => body?.kind === 'turn');
-  const record = await problemOf(text.replace('"plan.proposed","version":1', '"plan.proposed","version":2'));
+  const record = await problemOf(
+    text.replace('"plan.proposed","version":1', '"plan.proposed","version":2'),
+  );
   expect(record.message).toContain(`record ${first?.header.id} at offset ${first?.offset}`);
   const content = await problemOf(text.replace('xxxx', 'xxxy'));
-  const line = text.split('\n').find((one) => one.includes('"item":{"content"') && one.includes('xxxx'));
+  const line = text
+    .split('\n')
+    .find((one) => one.includes('"item":{"content"') && one.includes('xxxx'));
   const digest = /"content":"([0-9a-f]{64})"/.exec(line ?? '')?.[1];
   expect(content.message).toContain(`content ${digest} is not as it was written`);
 });
@@ -116,7 +123,11 @@ test('a file is written whole or not at all', async () => {
   const path = join(directory, 'session.jsonl');
   const report = await exportToFile(source, path, { release: '0.0.0-world' });
   expect(readFileSync(path, 'utf8')).toBe(text);
-  expect(report).toEqual({ path, lines: text.trimEnd().split('\n').length, bytes: Buffer.byteLength(text) });
+  expect(report).toEqual({
+    path,
+    lines: text.trimEnd().split('\n').length,
+    bytes: Buffer.byteLength(text),
+  });
   expect(await verifySession(await readExport(path))).toMatchObject({ identical: true });
   const failing = {
     ...source,
@@ -126,10 +137,14 @@ test('a file is written whole or not at all', async () => {
     },
   };
   const other = join(directory, 'other.jsonl');
-  await expect(exportToFile(failing, other, { release: '' })).rejects.toMatchObject({ code: 'PARTITION_UNREADABLE' });
+  await expect(exportToFile(failing, other, { release: '' })).rejects.toMatchObject({
+    code: 'PARTITION_UNREADABLE',
+  });
   expect(readdirSync(directory)).toEqual(['session.jsonl']);
   const nowhere = join(directory, 'no', 'where.jsonl');
-  await expect(exportToFile(source, nowhere, { release: '' })).rejects.toMatchObject({ code: 'EXPORT_NOT_WRITTEN' });
+  await expect(exportToFile(source, nowhere, { release: '' })).rejects.toMatchObject({
+    code: 'EXPORT_NOT_WRITTEN',
+  });
   await expect(readExport(nowhere)).rejects.toMatchObject({ code: 'EXPORT_MISSING' });
   writeFileSync(other, text.slice(0, -1));
   expect(await readExport(other)).toMatchObject({ session: source.session });

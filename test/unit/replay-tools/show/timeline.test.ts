@@ -28,7 +28,9 @@ test('the head says what was asked, for whom, how it ended and what it took', as
     'Plan     ask 1.0.0, 1 task',
   ]);
   expect(head[4]).toMatch(/^Time {5}opened \S+Z, ended \S+Z \(\d+\.\d{3} s\)$/);
-  expect(head[5]).toMatch(/^Usage {4}4 model calls \(\d+ tokens in, \d+ out, \$0\.\d+\), 1 tool call$/);
+  expect(head[5]).toMatch(
+    /^Usage {4}4 model calls \(\d+ tokens in, \d+ out, \$0\.\d+\), 1 tool call$/,
+  );
 });
 
 test('each event is one line: place, time since the opening, service, type, what matters', async () => {
@@ -39,7 +41,9 @@ test('each event is one line: place, time since the opening, service, type, what
   expect(lineOf(lines, 'model.completed')).toMatch(
     /model-gateway +model\.completed +scripted\/tester, call_[0-9a-f]{8}, tool-calls, 20 ms, 40 in, \d+ out, \$0\.0/,
   );
-  expect(lineOf(lines, 'tool.claimed')).toMatch(/test\.echo, call_[0-9a-f]{8}, until \+\d+\.\d{3} s$/);
+  expect(lineOf(lines, 'tool.claimed')).toMatch(
+    /test\.echo, call_[0-9a-f]{8}, until \+\d+\.\d{3} s$/,
+  );
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(400);
 });
 

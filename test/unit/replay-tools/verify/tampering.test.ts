@@ -3,7 +3,11 @@ import type { SessionSource, SourceRecord } from '../../../../replay-tools/read/
 import type { Difference } from '../../../../replay-tools/verify/report.ts';
 import { verifySession } from '../../../../replay-tools/verify/verify.ts';
 import { canonical, sha256 } from '../../../../services/chassis/protocol/hash.ts';
-import type { CheckpointBody, InputBody, TurnBody } from '../../../../services/chassis/protocol/record.ts';
+import type {
+  CheckpointBody,
+  InputBody,
+  TurnBody,
+} from '../../../../services/chassis/protocol/record.ts';
 import { recordHash, saltOf, sealContent } from '../../../../services/chassis/protocol/seal.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { type RecordedWorld, recordWorld } from '../../../support/recorded-world.ts';
@@ -24,11 +28,17 @@ beforeAll(async () => {
 type Change = (record: SourceRecord) => SourceRecord | undefined;
 
 /** Changes the first record with this event type, and says what verify finds first. */
-async function found(source: SessionSource, type: string, change: Change): Promise<Difference | undefined> {
+async function found(
+  source: SessionSource,
+  type: string,
+  change: Change,
+): Promise<Difference | undefined> {
   const records = await recordsOf(source);
   const at = records.findIndex(({ header }) => header.types.includes(type));
   expect(at).toBeGreaterThanOrEqual(0);
-  const changed = records.flatMap((record, index) => (index === at ? (change(record) ?? []) : record));
+  const changed = records.flatMap((record, index) =>
+    index === at ? (change(record) ?? []) : record,
+  );
   const report = await verifySession(withRecords(source, changed));
   expect(report.identical).toBe(report.differences.length === 0);
   const [first] = report.differences;
@@ -48,7 +58,9 @@ const withData = (record: SourceRecord, index: number, data: object): SourceReco
 };
 
 test('data of a turn', async () => {
-  const first = await found(late, 'task.scheduled', (record) => withData(record, 0, { priority: 9 }));
+  const first = await found(late, 'task.scheduled', (record) =>
+    withData(record, 0, { priority: 9 }),
+  );
   expect(first).toMatchObject({ kind: 'record-id', service: 'supervisor' });
 });
 
@@ -80,9 +92,16 @@ test('a content of an input, found by its digest', async () => {
   const first = await found(asked, 'model.completed', (record) => {
     const body = input(record);
     const message = { ...body.event.content?.['message'], body: { text: '', toolCalls: [] } };
-    return { ...record, body: { ...body, event: { ...body.event, content: { message } as never } } };
+    return {
+      ...record,
+      body: { ...body, event: { ...body.event, content: { message } as never } },
+    };
   });
-  expect(first).toMatchObject({ kind: 'content', service: 'model-gateway', eventType: 'model.completed' });
+  expect(first).toMatchObject({
+    kind: 'content',
+    service: 'model-gateway',
+    eventType: 'model.completed',
+  });
 });
 
 test('the call of an outcome', async () => {
@@ -145,7 +164,9 @@ test('a turn that was made anew with a right id: it is not what its service deci
     return resigned(changed, turn(changed));
   });
   expect(first).toMatchObject({ kind: 'decision', eventIndex: 0, eventType: 'task.scheduled' });
-  expect(first?.changes).toEqual([{ pointer: '/events/0/data/priority', expected: '9', actual: '0' }]);
+  expect(first?.changes).toEqual([
+    { pointer: '/events/0/data/priority', expected: '9', actual: '0' },
+  ]);
 });
 
 test('a cause that was none', async () => {
@@ -158,14 +179,19 @@ test('a cause that was none', async () => {
 
 test('checkpoints: a wrong hash, and a right one over a state that never was', async () => {
   const world = await MemoryWorld.start();
-  const { session } = world.publishGoal({ goal: 'Wait.', plan: 'count', inputs: { counter: 'c', waitMs: 60_000 } });
+  const { session } = world.publishGoal({
+    goal: 'Wait.',
+    plan: 'count',
+    inputs: { counter: 'c', waitMs: 60_000 },
+  });
   await world.clock.run(500);
   await world.stopHost('host-1');
   const source = await sourceFromWorld(world, session);
   expect((await verifySession(source)).identical).toBe(true);
   const findWith = async (change: (body: CheckpointBody) => CheckpointBody) => {
     const records = (await recordsOf(source)).map((record) => {
-      if (record.header.kind !== 'checkpoint' || record.header.service !== 'supervisor') return record;
+      if (record.header.kind !== 'checkpoint' || record.header.service !== 'supervisor')
+        return record;
       return resigned(record, change(record.body as CheckpointBody));
     });
     return (await verifySession(withRecords(source, records))).differences[0];
@@ -179,5 +205,7 @@ test('checkpoints: a wrong hash, and a right one over a state that never was', a
     return { ...body, stateHash: sha256(canonical(forged)), state: sealed };
   });
   expect(state).toMatchObject({ kind: 'checkpoint', service: 'supervisor' });
-  expect(state?.changes).toEqual([{ pointer: '/state/plan', expected: '"another"', actual: '"count"' }]);
+  expect(state?.changes).toEqual([
+    { pointer: '/state/plan', expected: '"another"', actual: '"count"' },
+  ]);
 });

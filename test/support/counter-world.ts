@@ -1,0 +1,230 @@
+import { type Draft, event, type InputEventType, type SeenEvent } from '../../schemas/event.ts';
+import { partitionsOf, sessionTopic, topicConfig, topics } from '../../schemas/topics.ts';
+import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
+import { Host } from '../../services/chassis/host/host.ts';
+import type { HostedService } from '../../services/chassis/host/ports.ts';
+import { createFixedCodec } from '../../services/chassis/log/codec.ts';
+import {
+  MemoryCluster,
+  type MemoryFaults,
+} from '../../services/chassis/log/memory/memory-cluster.ts';
+import type { MemoryLog } from '../../services/chassis/log/memory/memory-log.ts';
+import { partitionOf } from '../../services/chassis/log/partition.ts';
+import type { LogPort, LogRecord } from '../../services/chassis/log/port.ts';
+import { type AcceptanceState, accept } from '../../services/chassis/protocol/acceptance.ts';
+import { canonical, sha256 } from '../../services/chassis/protocol/hash.ts';
+import {
+  type CheckpointBody,
+  parseHeader,
+  type RecordBody,
+} from '../../services/chassis/protocol/record.ts';
+import { foldEntry, newEntry, saveEntry } from '../../services/chassis/protocol/service-fold.ts';
+import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import { completed, idleLogic } from './placed-record.ts';
+import { keepingLogger, quietPorts } from './quiet-ports.ts';
+import { VirtualClock } from './virtual-clock.ts';
+import { inputBody, openingBody, recordOf } from './written-session.ts';
+
+/**
+ * Hosts with one small service over the memory log: it counts what it is sent and answers each once; a grant makes it
+ * claim a call, a cancel makes it close the session.
+ */
+
+export const topic = sessionTopic('normal');
+export const partitions = 2;
+
+type Count = Readonly<{
+  sent: number;
+  answered: number;
+  grants: number;
+  claims: number;
+  outcomes: number;
+  cancelled: boolean;
+}>;
+
+function evolve(state: Count, { type }: SeenEvent): Count {
+  if (type === 'key.released') return { ...state, sent: state.sent + 1 };
+  if (type === 'task.skipped') return { ...state, answered: state.answered + 1 };
+  if (type === 'key.granted') return { ...state, grants: state.grants + 1 };
+  if (type === 'tool.claimed') return { ...state, claims: state.claims + 1 };
+  if (type === 'tool.completed') return { ...state, outcomes: state.outcomes + 1 };
+  return type === 'session.cancel-requested' ? { ...state, cancelled: true } : state;
+}
+
+/** The calls that were lost are not claimed again: tests look at what became of them. */
+export const counter: AnyLogic = idleLogic<Count>({
+  name: 'counter',
+  initial: () => ({ sent: 0, answered: 0, grants: 0, claims: 0, outcomes: 0, cancelled: false }),
+  evolve,
+  answers: ({ type }) =>
+    ['key.released', 'key.granted', 'tool.completed', 'session.cancel-requested'].includes(type),
+  decide: (state, { nowMs }) => {
+    const { sent, answered, grants, claims } = state;
+    const drafts: Draft[] = [];
+    for (let n = answered + 1; n <= sent; n++)
+      drafts.push(event('task.skipped', { task: `t${n}`, because: 'counted' }));
+    for (let n = claims + 1; n <= grants; n++) {
+      const claim = { call: `c${n}`, tool: 'count', attempt: 1, deadlineAtMs: nowMs + 60_000 };
+      drafts.push(event('tool.claimed', claim));
+    }
+    if (state.cancelled) drafts.push(event('session.closed', {}));
+    return drafts;
+  },
+});
+
+export const sent = (): Draft<'key.released'> => event('key.released', { goalLog: 'goal_x' });
+export const granted = (): Draft<'key.granted'> => event('key.granted', { keyLog: 'key_x' });
+
+export class CounterWorld {
+  readonly clock = new VirtualClock(Date.UTC(2026, 0, 15));
+  readonly cluster: MemoryCluster;
+  readonly blobs = createMemoryBlobs();
+  /** Calls in the order in which their effects were started. */
+  readonly started: string[] = [];
+  effectMs = 10;
+  /** How long after an append readers see it. Above 0 the writer's answer comes first, as it does with a real broker. */
+  readDelayMs = 0;
+  private inputs = 0;
+  private hosts = 0;
+
+  private constructor(faults: MemoryFaults) {
+    const { clock } = this;
+    this.cluster = new MemoryCluster({ scheduler: clock, nowMs: () => clock.nowMs(), faults });
+  }
+
+  static async start(faults: MemoryFaults = {}): Promise<CounterWorld> {
+    const world = new CounterWorld(faults);
+    const specs = topics.map((one) => ({
+      name: one.name,
+      partitions: partitionsOf(one, partitions),
+      config: topicConfig(one, 1_048_576),
+    }));
+    await world.during(world.cluster.connect('setup').ensureTopics(specs));
+    return world;
+  }
+
+  private service(): HostedService {
+    const jobOf = (claim: SeenEvent) => {
+      const { call, deadlineAtMs } = claim.data as { call: string; deadlineAtMs: number };
+      const run = (): Promise<Draft<'tool.completed'>> => {
+        this.started.push(call);
+        return new Promise((resolve) => {
+          this.clock.after(this.effectMs, () => resolve(completed(call, '')));
+        });
+      };
+      const notStarted = (): Draft<'tool.completed'> => completed(call, 'not started');
+      return { call, deadlineAtMs, run, notStarted };
+    };
+    return { logic: counter, topics: [topic], effects: { jobOf, mayRun: () => true } };
+  }
+
+  /** Starts a host and lets it own what its group gives it. */
+  async startHost(name: string, housekeepingMs = 1_000) {
+    const log = this.cluster.connect(name);
+    const logger = keepingLogger();
+    this.hosts += 1;
+    const host = new Host({
+      name,
+      release: '0.0.0-test',
+      services: [this.service()],
+      ports: quietPorts(this.delayed(log), this.clock, {
+        seed: this.hosts,
+        logger,
+        blobs: this.blobs,
+      }),
+      housekeepingMs,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    await this.during(host.start([]));
+    await this.clock.run(10_000, () => host.ready);
+    return { host, log, logger };
+  }
+
+  private delayed(log: MemoryLog): LogPort {
+    const reader: LogPort['reader'] = (handlers) =>
+      log.reader({
+        ...handlers,
+        onRecords: (at, records) => {
+          if (this.readDelayMs === 0) handlers.onRecords(at, records);
+          else this.clock.after(this.readDelayMs, () => handlers.onRecords(at, records));
+        },
+      });
+    return {
+      append: (at, records) => log.append(at, records),
+      join: (group, names, handlers) => log.join(group, names, handlers),
+      bounds: (name) => log.bounds(name),
+      ensureTopics: (specs) => log.ensureTopics(specs),
+      trim: (at, offset) => log.trim(at, offset),
+      close: () => log.close(),
+      reader,
+    };
+  }
+
+  /** Opens a session, again where it was opened before. */
+  open(session: string): void {
+    this.write(session, `inp_open_${session}`, openingBody(session));
+  }
+
+  /** One input from outside. */
+  send(session: string, draft: Draft<InputEventType>): void {
+    this.inputs += 1;
+    this.write(session, `inp_${this.inputs}`, inputBody(session, draft));
+  }
+
+  private write(session: string, id: string, body: RecordBody): void {
+    const at = { topic, partition: partitionOf(session, partitions) };
+    const atMs = { ...body, atMs: this.clock.nowMs() };
+    this.cluster.write(at, [recordOf(id, atMs as RecordBody, createFixedCodec())]);
+  }
+
+  records(session: string): readonly LogRecord[] {
+    return this.cluster.records({ topic, partition: partitionOf(session, partitions) });
+  }
+
+  /** Event types of a session in order, with the kind of what carries no events. */
+  typesOf(session: string): string[] {
+    return this.records(session)
+      .filter(({ headers }) => headers['ce_subject'] === session)
+      .flatMap(({ headers }) => (headers['lr_types'] ?? headers['lr_kind'] ?? '').split(','));
+  }
+
+  checkpointsOf(session: string): (CheckpointBody & { offset: number })[] {
+    return this.records(session).flatMap((record) => {
+      const { kind, ...rest } = this.bodyOf(record) as CheckpointBody;
+      const own = kind === 'checkpoint' && rest.session === session;
+      return own ? [{ kind, ...rest, offset: record.offset }] : [];
+    });
+  }
+
+  private bodyOf({ value }: LogRecord): RecordBody {
+    return createFixedCodec().decode(value ?? new Uint8Array()).body as RecordBody;
+  }
+
+  /** What a reader of the whole log says: the hash of the service's entry up to this offset. */
+  stateHash(session: string, upTo = Number.POSITIVE_INFINITY): string {
+    const acceptance: AcceptanceState = {};
+    let entry = newEntry(counter, session);
+    for (const record of this.records(session)) {
+      const header = parseHeader(record.headers);
+      if (header === undefined || !accept(acceptance, header)) continue;
+      if (header.session !== session || record.offset > upTo) continue;
+      const body = this.bodyOf(record);
+      entry = foldEntry(counter, entry, { record: { offset: record.offset, header, body } });
+    }
+    return sha256(canonical(saveEntry(entry)));
+  }
+
+  /** Lets the world go on until something that needs it has settled. */
+  async during<T>(pending: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const done = pending.finally(() => {
+      isSettled = true;
+    });
+    done.catch(() => undefined);
+    for (let round = 0; !isSettled && round < 10_000; round++)
+      await this.clock.run(5, () => isSettled);
+    return done;
+  }
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { limits } from '../../../../../schemas/limits.ts';
+import { ClosedSessions } from '../../../../../services/chassis/host/closed-sessions.ts';
+
+const at = { topic: 'longrein.sessions.normal', partition: 1 };
+const hourMs = 3_600_000;
+
+test('a session is closed for what comes behind its closing, and known as closed for all', () => {
+  const closed = new ClosedSessions(at, []);
+  closed.add('ses_a', { offset: 10, atMs: 0 });
+  expect([closed.closedBefore('ses_a', 10), closed.closedBefore('ses_a', 11)]).toEqual([
+    false,
+    true,
+  ]);
+  expect([closed.has('ses_a'), closed.has('ses_b')]).toEqual([true, false]);
+  expect(closed.closedBefore('ses_b', 11)).toBe(false);
+});
+
+test('the first closing counts', () => {
+  const closed = new ClosedSessions(at, []);
+  closed.add('ses_a', { offset: 10, atMs: 0 });
+  closed.add('ses_a', { offset: 20, atMs: 0 });
+  expect(closed.closedBefore('ses_a', 15)).toBe(true);
+});
+
+test('ids stand in one segment per hour of the time of the log; changed ones are taken once', () => {
+  const closed = new ClosedSessions(at, [{ ...at, hour: 3, sessions: { ses_old: 1 } }]);
+  closed.add('ses_a', { offset: 10, atMs: 3 * hourMs });
+  closed.add('ses_b', { offset: 11, atMs: 4 * hourMs - 1 });
+  closed.add('ses_c', { offset: 12, atMs: 4 * hourMs });
+  expect(closed.takeChanged()).toEqual([
+    { ...at, hour: 3, sessions: { ses_old: 1, ses_a: 10, ses_b: 11 } },
+    { ...at, hour: 4, sessions: { ses_c: 12 } },
+  ]);
+  expect(closed.takeChanged()).toEqual([]);
+  closed.add('ses_a', { offset: 10, atMs: 3 * hourMs });
+  expect(closed.takeChanged()).toEqual([]);
+});
+
+test('segments that could not be written are due again, with what came meanwhile', () => {
+  const closed = new ClosedSessions(at, []);
+  closed.add('ses_a', { offset: 10, atMs: 0 });
+  const taken = closed.takeChanged();
+  closed.add('ses_b', { offset: 11, atMs: 0 });
+  closed.giveBack(taken);
+  expect(closed.takeChanged()).toEqual([{ ...at, hour: 0, sessions: { ses_a: 10, ses_b: 11 } }]);
+});
+
+test('ids are forgotten when the log itself is past the horizon, not earlier', () => {
+  const closed = new ClosedSessions(at, []);
+  closed.add('ses_a', { offset: 1, atMs: 0 });
+  closed.add('ses_b', { offset: 2, atMs: limits.dedupeHorizonMs });
+  expect(closed.has('ses_a')).toBe(true);
+  closed.add('ses_c', { offset: 3, atMs: limits.dedupeHorizonMs + hourMs });
+  expect([closed.has('ses_a'), closed.has('ses_b')]).toEqual([false, true]);
+});
+
+test('what the segments of an earlier owner say is known from the start', () => {
+  const closed = new ClosedSessions(at, [{ ...at, hour: 3, sessions: { ses_a: 7 } }]);
+  expect(closed.closedBefore('ses_a', 8)).toBe(true);
+  expect(closed.takeChanged()).toEqual([]);
+});

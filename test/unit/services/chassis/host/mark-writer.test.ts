@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { ClosedSessions } from '../../../../../services/chassis/host/closed-sessions.ts';
+import { MarkWriter } from '../../../../../services/chassis/host/mark-writer.ts';
+import type { Partition } from '../../../../../services/chassis/host/partition.ts';
+import { type Watermark, Watermarks } from '../../../../../services/chassis/host/watermarks.ts';
+import type { Membership } from '../../../../../services/chassis/log/port.ts';
+import { quietPorts } from '../../../../support/quiet-ports.ts';
+import { ScriptedLog, settled } from '../../../../support/scripted-log.ts';
+import { VirtualClock } from '../../../../support/virtual-clock.ts';
+
+const at = { topic: 'longrein.sessions.normal', partition: 2 };
+
+function bench() {
+  const log = new ScriptedLog();
+  const closed = new ClosedSessions(at, []);
+  const place = { offset: 0 };
+  const currentMarks = (): Watermark[] => [
+    { ...at, service: 'planner', offset: place.offset, acceptance: {} },
+  ];
+  const partition = { closed, currentMarks } as unknown as Partition;
+  const writer = new MarkWriter(new Watermarks(quietPorts(log, new VirtualClock())));
+  const committed: unknown[] = [];
+  const membership: Membership = {
+    commit: async (offsets) => void committed.push(...offsets),
+    leave: async () => undefined,
+  };
+  const write = (): Promise<void> => writer.write([partition], membership);
+  const keys = (): string[] => (log.appends.at(-1)?.records ?? []).map(({ key }) => key);
+  return { log, closed, place, write, keys, committed };
+}
+
+test('marks are written when they have moved, and the offsets of the group follow', async () => {
+  const { log, place, write, committed } = bench();
+  await write();
+  expect(log.appends).toEqual([]);
+  place.offset = 5;
+  const written = write();
+  await settled();
+  log.appends[0]?.acknowledge(0);
+  await written;
+  await write();
+  expect(log.appends).toHaveLength(1);
+  expect(committed).toEqual([{ ...at, offset: 5 }]);
+});
+
+test('marks that were not written are written later', async () => {
+  const { log, place, write } = bench();
+  place.offset = 5;
+  const failing = write();
+  await settled();
+  log.appends[0]?.fail('uncertain');
+  await expect(failing).rejects.toThrow('uncertain');
+  const again = write();
+  await settled();
+  log.appends[1]?.acknowledge(0);
+  await again;
+  expect(log.appends).toHaveLength(2);
+});
+
+test('no mark passes a closing that is not remembered: not after a failure, nor beside a slow write', async () => {
+  const { log, closed, place, write, keys } = bench();
+  closed.add('ses_a', { offset: 3, atMs: 0 });
+  place.offset = 2;
+  const first = write();
+  await settled();
+  place.offset = 9;
+  const second = write();
+  await settled();
+  expect(log.appends).toHaveLength(1);
+  log.appends[0]?.fail('uncertain');
+  await expect(first).rejects.toThrow('uncertain');
+  await settled();
+  expect(log.appends).toHaveLength(2);
+  expect(keys()).toEqual([
+    'closed/longrein.sessions.normal/2/0',
+    'mark/planner/longrein.sessions.normal/2',
+  ]);
+  log.appends[1]?.acknowledge(0);
+  await second;
+});
