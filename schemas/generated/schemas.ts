@@ -2737,7 +2737,8 @@ export const eventSchemas: readonly JsonObject[] = [
   "x-record": "turn",
   "x-writers": [
    "supervisor",
-   "intake"
+   "intake",
+   "aggregator"
   ],
   "type": "object",
   "additionalProperties": false,

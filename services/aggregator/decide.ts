@@ -3,8 +3,8 @@
  * result of the session when it ended, however it ended.
  */
 
-import type { Draft, EventType, SeenEvent } from '../../schemas/event.ts';
-import { sessionFold } from '../../state-machines/session/session-machine.ts';
+import { type Draft, type EventType, event, type SeenEvent, text } from '../../schemas/event.ts';
+import { sessionFold, sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { taskFold } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
@@ -17,10 +17,21 @@ import { type AggregatorState, initialState } from './state.ts';
 const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['plan.accepted', 'session.failed', 'session.cancelled'] as const),
   ...(['task.completed', 'task.abandoned', 'task.skipped'] as const),
+  // Where the supervisor cannot go on.
+  ...(['decision.failed', 'delivery.acknowledged'] as const),
   // What a result waits for.
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.denied'] as const),
 ]);
+
+/** What the supervisor would do, were it able to decide: end the session, and close it once the result is out. */
+function standIn({ session, orphaned }: AggregatorState): readonly Draft[] {
+  if (orphaned === null) return [];
+  if (orphaned.resultDelivered && session.value === 'ended') return [event('session.closed', {})];
+  if (sessionIsOver(session)) return [];
+  const data = { code: 'DECISION_FAILED' };
+  return [event('session.failed', data, { message: text(orphaned.message) })];
+}
 
 /**
  * Completion and result may stand in one turn: nobody would wake this service between them. Should
@@ -29,6 +40,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
  */
 function decide(state: AggregatorState, input: DecideInput): readonly Draft[] {
   const proposal = beginProposal(state, evolve);
+  for (const draft of standIn(state)) proposal.write(draft);
   if (isComplete(proposal.state)) proposal.write(completion(proposal.state));
   for (const draft of resultOf(proposal.state, input)) proposal.write(draft);
   return proposal.drafts;
@@ -44,7 +56,7 @@ export const aggregatorLogic: ServiceLogic<AggregatorState> = {
   },
   initial: () => initialState,
   evolve,
-  answers: (event: SeenEvent) => answered.has(event.type),
+  answers: (seen: SeenEvent) => answered.has(seen.type),
   decide,
   deliveries: deliveriesOf,
 };

@@ -78,13 +78,34 @@ function contradictionsMessage(contradictions: JsonValue): string | null {
   return `The tasks contradict each other in ${members}; session.completed lists who said what.`;
 }
 
+function stop(state: AggregatorState): AggregatorState {
+  if (state.stopping || sessionIsOver(state.session)) return state;
+  return { ...state, stopping: true };
+}
+
+function orphan(state: AggregatorState, failed: SeenEvent<'decision.failed'>): AggregatorState {
+  const message = `The supervisor cannot decide: ${failed.data.code}: ${textOf(failed.content.message)}`;
+  return { ...stop(state), orphaned: { message, resultDelivered: false } };
+}
+
+/** Only the result is delivered by this service. */
+function delivered(
+  state: AggregatorState,
+  { service }: SeenEvent<'delivery.acknowledged'>,
+): AggregatorState {
+  if (state.orphaned === null || service !== 'aggregator') return state;
+  return { ...state, orphaned: { ...state.orphaned, resultDelivered: true } };
+}
+
 /** Events that leave the session where it is. */
 function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   switch (event.type) {
-    case 'session.cancel-requested':
     case 'decision.failed':
-      if (state.stopping || sessionIsOver(state.session)) return state;
-      return { ...state, stopping: true };
+      return event.data.service === 'supervisor' ? orphan(state, event) : stop(state);
+    case 'delivery.acknowledged':
+      return delivered(state, event);
+    case 'session.cancel-requested':
+      return stop(state);
     case 'model.completed':
     case 'model.failed':
       return withUsage(state, event);

@@ -45,6 +45,8 @@ export type AggregatorState = Readonly<{
   /** Somebody asked for the end, or a service failed: how it ends is the supervisor's to say. */
   stopping: boolean;
   ending: Ending | null;
+  /** The supervisor cannot decide in this session any more: what it alone would do falls to the aggregator. */
+  orphaned: Readonly<{ message: string; resultDelivered: boolean }> | null;
   usage: Usage;
 }>;
 
@@ -57,5 +59,6 @@ export const initialState: AggregatorState = {
   tasks: [],
   stopping: false,
   ending: null,
+  orphaned: null,
   usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 },
 };

@@ -40,16 +40,12 @@ test('pure code imports no module of the platform', () => {
 test('pure code reads no clock, random or environment', () => {
   const forbidden =
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.|\bperformance\.|\bsetTimeout\(|\bfetch\(|\bconsole\./;
-  const wrong = pure
-    .filter(({ text }) => forbidden.test(bareCode(text)))
-    .map(({ path }) => path);
+  const wrong = pure.filter(({ text }) => forbidden.test(bareCode(text))).map(({ path }) => path);
   expect(wrong).toEqual([]);
 });
 
 test('decisions are plain functions: nothing asynchronous', () => {
-  const wrong = pure.filter(({ text }) =>
-    /\basync\b|\bawait\b|\bPromise\b/.test(bareCode(text)),
-  );
+  const wrong = pure.filter(({ text }) => /\basync\b|\bawait\b|\bPromise\b/.test(bareCode(text)));
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 

@@ -98,7 +98,7 @@ const missing = (what: string, variable: string): LongreinError =>
 
 /** Where the local stack keeps its state: LONGREIN_STATE_DIR, or `.longrein` in the package's root. */
 export const stateDirOf = (environment: Environment): string =>
-  resolve(environment['LONGREIN_STATE_DIR'] ?? join(packageRoot, '.longrein'));
+  resolve(environment['LONGREIN_STATE_DIR'] || join(packageRoot, '.longrein'));
 
 /** Reads the settings. Throws LongreinError CONFIG_INVALID, CONFIG_MISSING or STACK_FILE_INVALID. */
 export function readRuntimeConfig(environment: Environment = process.env): RuntimeConfig {

@@ -33,6 +33,9 @@ export function createMemoryBlobs(): BlobPort & { entries(): ReadonlyMap<string,
   };
 }
 
+/** A record names its blobs: what is no digest must not become a path. */
+const isDigest = /^[0-9a-f]{64}$/;
+
 /** Blobs as files in a directory that all hosts share. A file is whole or not there. */
 export function createDirectoryBlobs(directory: string): BlobPort {
   const pathOf = (digest: string): string => join(directory, digest.slice(0, 2), digest);
@@ -45,6 +48,7 @@ export function createDirectoryBlobs(directory: string): BlobPort {
       await rename(part, path);
     },
     async get(digest) {
+      if (!isDigest.test(digest)) throw missing(digest);
       try {
         return await readFile(pathOf(digest), 'utf8');
       } catch (thrown) {

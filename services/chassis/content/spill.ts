@@ -84,7 +84,9 @@ export function spillContents(
 export function fillContents(body: RecordBody, blobs: BlobPort): Promise<RecordBody> {
   return mapBody(body, async (content) => {
     if (content.blob === undefined || content.body !== undefined) return content;
-    return { ...content, body: JSON.parse(await blobs.get(content.blob)) as JsonValue };
+    // Without the name of the blob: states of who wrote it and of who read it back must be the same.
+    const { blob, ...rest } = content;
+    return { ...rest, body: JSON.parse(await blobs.get(blob)) as JsonValue };
   });
 }
 

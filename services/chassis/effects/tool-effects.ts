@@ -23,10 +23,21 @@ const noteText = (notes: ToolNotes | undefined, name: string): Record<string, st
 function facts(claim: Claim, durationMs: number, notes: ToolNotes | undefined) {
   const { call, tool, attempt } = claim.data;
   const said = { ...noteText(notes, 'isolation'), ...noteText(notes, 'exit') };
-  return { call, claim: '', attempt, tool, durationMs: Math.max(0, Math.round(durationMs)), ...said };
+  return {
+    call,
+    claim: '',
+    attempt,
+    tool,
+    durationMs: Math.max(0, Math.round(durationMs)),
+    ...said,
+  };
 }
 
-function failed(claim: Claim, error: ToolFailure, at: { durationMs: number; notes?: ToolNotes | undefined }): Draft<'tool.failed'> {
+function failed(
+  claim: Claim,
+  error: ToolFailure,
+  at: { durationMs: number; notes?: ToolNotes | undefined },
+): Draft<'tool.failed'> {
   const { code, retryable } = error;
   const message = error.fix === undefined ? error.message : `${error.message} ${error.fix}`;
   const data = { ...facts(claim, at.durationMs, at.notes), code, class: error.class, retryable };
@@ -61,7 +72,11 @@ const notStartedErrors: Record<'cancelled' | 'timeout', ToolFailure> = {
 
 /** Effects of a service that runs tools. */
 export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
-  const start = async (claim: Claim, call: CallToRun, control: { signal: AbortSignal; traceparent: string }) => {
+  const start = async (
+    claim: Claim,
+    call: CallToRun,
+    control: { signal: AbortSignal; traceparent: string },
+  ) => {
     const startedMs = parts.clock.nowMs();
     const outcome = await parts.runnerFor(call).run({
       callId: claim.data.call,
@@ -72,7 +87,11 @@ export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
       ...control,
     });
     if (outcome.kind === 'unknown') {
-      const fields = { call: claim.data.call, code: outcome.error.code, error: outcome.error.message };
+      const fields = {
+        call: claim.data.call,
+        code: outcome.error.code,
+        error: outcome.error.message,
+      };
       parts.logger.warn(fields, 'nobody saw how the call ended');
     }
     return outcomeDraft(claim, outcome, parts.clock.nowMs() - startedMs);

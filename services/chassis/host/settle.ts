@@ -29,6 +29,9 @@ export type SettlerParts = Readonly<{
   onSettle: (session: string) => void;
 }>;
 
+/** As the record will say it, members in canonical order: the decision and its recomputation see the same. */
+const sorted = <T extends object>(value: T): T => JSON.parse(canonical(value)) as T;
+
 /**
  * Decides what is due in a session and appends it as one batch (DESIGN 3.4 to 3.7). One batch of a session is on the
  * way at a time; what it brings is folded when it is read back, like everyone's.
@@ -122,8 +125,8 @@ export class Settler {
       nowMs,
       delivered,
       lost: this.lost(seat),
-      service: gathered.facts,
-      attachments: gathered.attachments ?? {},
+      service: sorted(gathered.facts),
+      attachments: sorted(gathered.attachments ?? {}),
     };
   }
 

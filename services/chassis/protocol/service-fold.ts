@@ -95,7 +95,10 @@ function foldEvents(
       if (taken) outbox = foldOutbox(logic, outbox, { event, core: step.core });
     } catch (thrown) {
       const { message } = toError(thrown);
-      const broken = { code: 'FOLD_THREW', message: `${event.type} ${addressOf(event)}: ${message}` };
+      const broken = {
+        code: 'FOLD_THREW',
+        message: `${event.type} ${addressOf(event)}: ${message}`,
+      };
       return { ...entry, state, outbox, broken, causes: [...causes, { event, offset }] };
     }
     if (mayAnswer(logic, event) && logic.answers(event)) causes.push({ event, offset });

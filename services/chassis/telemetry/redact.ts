@@ -1,16 +1,27 @@
 /** Names of members whose values are never logged or stored. Matched anywhere in the name, in any case. */
 const secretName =
-  /pass(word|wd|phrase)?$|secret|token(?!s)|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
+  /pass(word|wd|phrase)|(^|[-_])pass$|secret|token|authorization|api[-_]?key|cookie|credential|private[-_]?key/i;
+/** `dbPass`, but not `compass`. */
+const camelPass = /[a-z]Pass$/;
 const countName = /tokens?(max|min|count)?$/i;
 const masked = '[redacted]';
 const depthMax = 12;
 
-const isSecret = (name: string, value: unknown): boolean =>
-  secretName.test(name) && !(countName.test(name) && typeof value === 'number');
+/** Numbers of tokens, alone or by kind: `inputTokens: 3`, `tokens: { input: 3 }`. */
+function isCount(name: string, value: unknown): boolean {
+  if (!countName.test(name)) return false;
+  if (value === null || typeof value !== 'object') return typeof value === 'number';
+  return Object.values(value).every((one) => typeof one === 'number');
+}
 
-/** URLs with a user part lose the password. */
+function isSecret(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || typeof value === 'boolean') return false;
+  return (secretName.test(name) || camelPass.test(name)) && !isCount(name, value);
+}
+
+/** URLs lose their password. */
 function maskText(text: string): string {
-  return text.replace(/(\w+:\/\/[^\s:/@]+):[^\s@/]+@/g, `$1:${masked}@`);
+  return text.replace(/(\w+:\/\/[^\s:/@]*):[^\s@/]+@/g, `$1:${masked}@`);
 }
 
 /** A copy in which values under secret names are masked, at any depth. For logs; never in place. */

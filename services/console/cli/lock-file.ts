@@ -1,7 +1,7 @@
 /** The lock file that the demo audits: looked at before anything starts, put where tools may read. */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { errorCode } from '../../../deploy/local/files.ts';
 import { LongreinError, toError } from '../../chassis/errors.ts';
 import { bytes } from './figures.ts';
@@ -35,11 +35,13 @@ export async function placeLockFile(path: string, workspaceDir: string): Promise
   if (inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)) {
     return { path: inside.replaceAll('\\', '/'), source, packages };
   }
-  const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  const copy = join('.longrein', 'inbox', `${digest}.json`);
-  await mkdir(join(workspaceDir, '.longrein', 'inbox'), { recursive: true });
-  await writeFile(join(workspaceDir, copy), text);
-  return { path: copy.replaceAll('\\', '/'), source, packages };
+  // The same file always goes to the same place, under its own name, which stands in the report.
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  const folder = join('.longrein', 'inbox', digest);
+  await mkdir(join(workspaceDir, folder), { recursive: true });
+  await writeFile(join(workspaceDir, folder, basename(source)), text);
+  const copy = join(folder, basename(source)).replaceAll('\\', '/');
+  return { path: copy, source, packages };
 }
 
 async function read(path: string): Promise<string> {

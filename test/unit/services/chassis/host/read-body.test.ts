@@ -76,7 +76,11 @@ describe("bytes that cannot be read are nobody's", () => {
     ['a turn without events', codec.encode('turn', { kind: 'turn' }), 'turn'],
     ['a turn with strange events', codec.encode('turn', { kind: 'turn', events: [1] }), 'turn'],
     ['an input without an event', codec.encode('input', { kind: 'input' }), 'input'],
-    ['a checkpoint without a state', codec.encode('checkpoint', { kind: 'checkpoint' }), 'checkpoint'],
+    [
+      'a checkpoint without a state',
+      codec.encode('checkpoint', { kind: 'checkpoint' }),
+      'checkpoint',
+    ],
   ];
 
   test.each(wrong)('%s', async (_what, value, kind) => {
