@@ -10,6 +10,8 @@ export const limits = {
   contentInlineBytesMax: 32_768,
   /** A goal on the public topic, as it came. */
   goalBytesMax: 524_288,
+  /** Levels of objects and lists in a goal: every reader walks them with its stack. */
+  goalDepthMax: 64,
   /** A content of any kind: what a process can hold and hash without stalling its host. */
   contentBytesMax: 33_554_432,
   /** Goals that wait for one key. */

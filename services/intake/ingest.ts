@@ -100,8 +100,10 @@ export class GoalIngest {
   private write(read: LogRecord, position: Position): void {
     const { catalog } = this.options;
     const { codec, clock } = this.options.ports;
-    // A producer's clock may be fast; nothing in a session may be later than now.
-    const record = { ...read, timestampMs: Math.min(read.timestampMs, clock.nowMs()) };
+    // A producer's clock may be fast, or none at all: nothing in a session may be later than now, or without a time.
+    const nowMs = clock.nowMs();
+    const timestampMs = read.timestampMs < 0 ? nowMs : Math.min(read.timestampMs, nowMs);
+    const record = { ...read, timestampMs };
     const input = goalInput(record, parseGoal(record, { codec, catalog }));
     const traceparent = this.options.ports.tracer.step('goal received', {
       parent: record.headers['traceparent'] ?? '',

@@ -53,11 +53,14 @@ const schemaNamed = (name: string) =>
 const isGoal = ajv.compile<PublicGoal>(schemaNamed('goal'));
 const isCancel = ajv.compile<PublicCancel>(schemaNamed('goal-cancel'));
 
-const problem = (given: GoalProblem, partial: JsonObject = {}): ParsedGoal => ({
-  kind: 'problem',
-  problem: given,
-  partial,
-});
+/** Names of fields are given by who wrote the goal; no event takes a longer one. */
+const fieldLengthMax = 512;
+
+function problem(given: GoalProblem, partial: JsonObject = {}): ParsedGoal {
+  const field = given.field?.slice(0, fieldLengthMax);
+  const named = field === undefined ? given : { ...given, field };
+  return { kind: 'problem', problem: named, partial };
+}
 
 function invalid(errors: readonly ErrorObject[] | null | undefined, body: JsonObject): ParsedGoal {
   const first = errors?.[0];
@@ -111,6 +114,18 @@ function checkPlan(goal: PublicGoal, catalog: Catalog): GoalProblem | undefined 
   return { code: 'INPUT_INVALID', field, message: first.message, fix: first.fix };
 }
 
+/** Whether it is nested deeper than every reader can walk. Level by level: the stack of this process has an end too. */
+function isTooDeep(body: object): boolean {
+  let level: object[] = [body];
+  for (let depth = 0; depth < limits.goalDepthMax; depth++) {
+    level = level.flatMap((one) =>
+      Object.values(one).filter((member) => member !== null && typeof member === 'object'),
+    );
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
 /** The longest that headers may be; the same bounds that the members `id` and `source` have. */
 export const headerLengthMax = { ce_id: 128, ce_source: 512 } as const;
 
@@ -153,6 +168,10 @@ export function parseGoal(
     });
   }
   const object = body as JsonObject;
+  if (isTooDeep(object)) {
+    const message = `the goal is nested deeper than ${limits.goalDepthMax} levels`;
+    return problem({ code: 'GOAL_TOO_DEEP', message, fix: 'Send flatter inputs.' }, object);
+  }
   const header = headerProblem(record);
   if (header !== undefined) return problem(header, object);
   if ('cancel' in object) {

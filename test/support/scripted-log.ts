@@ -4,6 +4,8 @@ import type {
   Bounds,
   LogPort,
   LogRecord,
+  Membership,
+  MembershipHandlers,
   OutgoingRecord,
   PartitionName,
   Reader,
@@ -22,6 +24,7 @@ export type ScriptedAppend = Readonly<{
 export class ScriptedLog implements LogPort {
   readonly appends: ScriptedAppend[] = [];
   private readonly readers: ReaderHandlers[] = [];
+  private readonly members: MembershipHandlers[] = [];
   private readonly high = new Map<string, number>();
 
   append(at: PartitionName, records: readonly OutgoingRecord[]): Promise<{ baseOffset: number }> {
@@ -62,8 +65,19 @@ export class ScriptedLog implements LogPort {
     return new Map([[0, { low: 0, high: this.high.get(topic) ?? 0 }]]);
   }
 
-  join(): never {
-    throw new Error('a scripted log has no groups');
+  async join(
+    _group: string,
+    _topics: readonly string[],
+    handlers: MembershipHandlers,
+  ): Promise<Membership> {
+    this.members.push(handlers);
+    const commit = async (): Promise<void> => undefined;
+    return { commit, leave: commit };
+  }
+
+  /** The group gives every member these partitions. */
+  assign(partitions: readonly PartitionName[]): void {
+    for (const { onAssignment } of this.members) onAssignment(partitions);
   }
 
   async ensureTopics(): Promise<void> {}

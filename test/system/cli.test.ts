@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,6 +36,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cli('down', '--wipe');
+  rmSync(parent, { recursive: true, force: true });
 });
 
 describe('longrein on a stack of its own', () => {
@@ -82,6 +83,16 @@ describe('longrein on a stack of its own', () => {
     expect(document).toMatchObject({
       result: { status: 'rejected', error: { code: 'PLAN_UNKNOWN', field: 'plan' } },
     });
+    expect(code).toBe(1);
+  });
+
+  it('keeps a cancel that comes before its goal', async () => {
+    const cancel = await json('goal', 'cancel', 'cli-2', '--reason', 'not needed');
+    expect(cancel.code).toBe(0);
+    const goal = ['goal', 'submit', '--plan', 'lockfile-audit', '--id', 'cli-2', '--follow'];
+    const { code, document } = await json(...goal);
+    expect(document['result']).toMatchObject({ goalId: 'cli-2', status: 'cancelled' });
+    expect(document['session']).toBe(cancel.document['session']);
     expect(code).toBe(1);
   });
 

@@ -4,24 +4,29 @@ import type { ClosedSegment } from './watermarks.ts';
 
 const hourMs = 3_600_000;
 
+type Sessions = Record<string, number>;
+
 /** Ids of closed sessions of one partition, for the dedupe horizon of the log's own time (DESIGN 3.8). */
 export class ClosedSessions {
-  private readonly segments = new Map<number, Record<string, number>>();
-  private readonly changed = new Set<number>();
+  private readonly segments = new Map<number, Sessions>();
+  /** What stands in no written segment yet. */
+  private unwritten = new Map<number, Sessions>();
   private readonly partition: PartitionName;
 
   constructor(partition: PartitionName, known: readonly ClosedSegment[]) {
     this.partition = partition;
-    for (const segment of known) this.segments.set(segment.hour, { ...segment.sessions });
+    for (const { hour, sessions } of known)
+      this.segments.set(hour, { ...this.segments.get(hour), ...sessions });
   }
 
   add(session: string, at: { offset: number; atMs: number }): void {
+    if (this.has(session)) return;
     const hour = Math.floor(at.atMs / hourMs);
-    const sessions = this.segments.get(hour) ?? {};
-    if (sessions[session] !== undefined) return;
-    sessions[session] = at.offset;
-    this.segments.set(hour, sessions);
-    this.changed.add(hour);
+    for (const map of [this.segments, this.unwritten]) {
+      const sessions = map.get(hour) ?? {};
+      sessions[session] = at.offset;
+      map.set(hour, sessions);
+    }
     this.forgetBefore(hour - limits.dedupeHorizonMs / hourMs);
   }
 
@@ -44,19 +49,20 @@ export class ClosedSessions {
     return undefined;
   }
 
-  /** Segments that changed since they were last taken. Who cannot write them gives them back. */
-  takeChanged(): readonly ClosedSegment[] {
+  /** What closed since it was last asked, hour by hour. Who cannot write these segments gives them back. */
+  takeNew(): readonly ClosedSegment[] {
     const { topic, partition } = this.partition;
-    const segments = [...this.changed].map((hour) => {
-      return { topic, partition, hour, sessions: { ...(this.segments.get(hour) ?? {}) } };
-    });
-    this.changed.clear();
+    const segments = [...this.unwritten].map(([hour, sessions]) => ({
+      ...{ topic, partition, hour, sessions },
+    }));
+    this.unwritten = new Map();
     return segments;
   }
 
   /** These segments were not written: they are due again. */
   giveBack(segments: readonly ClosedSegment[]): void {
-    for (const { hour } of segments) this.changed.add(hour);
+    for (const { hour, sessions } of segments)
+      this.unwritten.set(hour, { ...sessions, ...this.unwritten.get(hour) });
   }
 
   private forgetBefore(hour: number): void {

@@ -42,7 +42,7 @@ export class MarkWriter {
     partitions: readonly Partition[],
     marks: readonly Watermark[],
   ): Promise<void> {
-    const taken = partitions.map(({ closed }) => ({ closed, segments: closed.takeChanged() }));
+    const taken = partitions.map(({ closed }) => ({ closed, segments: closed.takeNew() }));
     try {
       await this.watermarks.write(
         marks,

@@ -25,7 +25,7 @@ export type SettlerParts = Readonly<{
   /** Of the partition, as it moves. */
   acceptance: AcceptanceState;
   effects: EffectTable;
-  /** A delivery was acknowledged: the session may have something to decide. */
+  /** A delivery was acknowledged, or a batch was dropped: the session may have something to decide. */
   onSettle: (session: string) => void;
 }>;
 
@@ -135,6 +135,8 @@ export class Settler {
     const forget = (): void => {
       for (const turn of turns) slot.inFlight.delete(turn.id);
       this.kick(slot);
+      // Ownership may have been won again before the batch was dropped; nothing else would come to decide it.
+      this.parts.onSettle(slot.session);
     };
     for (const turn of turns) slot.inFlight.add(turn.id);
     const records: DraftRecord[] = turns.map(({ id, body, traceparent }) => ({
@@ -147,8 +149,8 @@ export class Settler {
       stale: () => turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch),
       onDropped: forget,
       onRefused: () => {
-        forget();
         ownership.renew(acceptance);
+        forget();
       },
     });
   }

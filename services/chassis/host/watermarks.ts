@@ -1,3 +1,4 @@
+import { limits } from '../../../schemas/limits.ts';
 import { watermarksTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
 import type { LogRecord, OutgoingRecord, PartitionName, Reader } from '../log/port.ts';
@@ -13,7 +14,10 @@ export type Watermark = Readonly<{
   acceptance: AcceptanceState;
 }>;
 
-/** Sessions closed in one hour of the log's own time: id -> offset of the closing record. */
+/**
+ * Sessions closed in one hour of the log's own time: id -> offset of the closing record. An hour has many segments: what
+ * one host wrote must not be replaced by what another, which has read less, writes later.
+ */
 export type ClosedSegment = Readonly<{
   topic: string;
   partition: number;
@@ -21,10 +25,16 @@ export type ClosedSegment = Readonly<{
   sessions: Readonly<Record<string, number>>;
 }>;
 
+const horizonHours = limits.dedupeHorizonMs / 3_600_000;
+
 const markKey = (service: string, at: PartitionName): string =>
   `mark/${service}/${at.topic}/${at.partition}`;
-const closedKey = (at: PartitionName, hour: number): string =>
-  `closed/${at.topic}/${at.partition}/${hour}`;
+/** Named by its first and last closing: the same two are the same segment, whoever writes it and however late. */
+function closedKey({ topic, partition, hour, sessions }: ClosedSegment): string {
+  const offsets = Object.values(sessions);
+  const range = `${Math.min(...offsets)}-${Math.max(...offsets)}`;
+  return `closed/${topic}/${partition}/${hour}/${range}`;
+}
 
 /**
  * Watermarks and closed segments, followed from a compacted topic. Anybody may write them at any time: a mark that is
@@ -85,11 +95,21 @@ export class Watermarks {
   /** Segments go first: a mark may pass a closing only when the closing is remembered elsewhere. */
   async write(marks: readonly Watermark[], segments: readonly ClosedSegment[]): Promise<void> {
     const records: OutgoingRecord[] = [
-      ...segments.map((segment) => this.record(closedKey(segment, segment.hour), segment)),
+      ...segments.map((segment) => this.record(closedKey(segment), segment)),
+      ...this.expired(segments),
       ...marks.map((mark) => this.record(markKey(mark.service, mark), mark)),
     ];
     if (records.length === 0) return;
     await this.ports.log.append({ topic: watermarksTopic, partition: 0 }, records);
+  }
+
+  /** Segments past the horizon, as tombstones; looked for where new ones are written. */
+  private expired(segments: readonly ClosedSegment[]): OutgoingRecord[] {
+    const newest = Math.max(...segments.map(({ hour }) => hour));
+    return [...this.segments].flatMap(([key, { hour }]) => {
+      if (!(hour < newest - horizonHours)) return [];
+      return [{ key, headers: { ce_type: 'longrein.watermark.v1', ce_id: key }, value: null }];
+    });
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@ import { isAlive, type ProcessRecord } from '../../../deploy/local/processes.ts'
 import type { Report } from '../../../deploy/local/report.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import { readHostLog } from './host-log.ts';
+import { hostOfAll } from './host-plan.ts';
 
 /** A host that was started or kept. */
 export interface Watched {
@@ -55,19 +56,23 @@ async function look(host: Watched): Promise<Look> {
   const where = `Its log is ${host.record.logFile}.`;
   if (news.fatal !== undefined) {
     const { code, message, fix } = news.fatal;
-    throw new LongreinError(code, `host ${host.record.name} ended: ${message}`, {
+    throw new LongreinError(code, `${nameOf(host)} ended: ${message}`, {
       fix: [fix, where].filter(Boolean).join(' '),
     });
   }
   const lines = await lastLines(host.record.logFile, 5);
-  const text = `host ${host.record.name} ended while it started.\n${lines.join('\n')}`;
+  const text = `${nameOf(host)} ended while it started.\n${lines.join('\n')}`;
   throw new LongreinError('HOST_ENDED', text, { fix: where });
 }
 
-function notReady({ record }: Watched, note: string | undefined): LongreinError {
-  const text = `host ${record.name} is not ready after ${readyMs / 1_000} s`;
+function notReady(host: Watched, note: string | undefined): LongreinError {
+  const { record } = host;
+  const text = `${nameOf(host)} is not ready after ${readyMs / 1_000} s`;
   return new LongreinError('HOST_NOT_READY', note === undefined ? text : `${text}: ${note}`, {
     fix: `Read ${record.logFile}; \`longrein doctor\` looks at what it needs.`,
     retryable: true,
   });
 }
+
+const nameOf = ({ record }: Watched): string =>
+  record.name === hostOfAll ? 'the host' : `the host ${record.name}`;

@@ -21,6 +21,7 @@ export interface Terminal {
 }
 
 const columnsOfPipe = 200;
+const columnsOfUnknown = 80;
 
 /** Whether this stream may be coloured, by https://no-color.org. */
 function mayColour(isTty: boolean, environment: Environment): boolean {
@@ -39,13 +40,14 @@ export function processTerminal(environment: Environment): Terminal {
   const { stdout, stderr } = process;
   stdout.on('error', endQuietly);
   const outIsTty = stdout.isTTY === true;
-  const errIsTty = stderr.isTTY === true;
+  // A terminal that does not know its width cannot move lines.
+  const errIsTty = stderr.isTTY === true && (stderr.columns ?? 0) > 0;
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     outIsTty,
     errIsTty,
-    columns: outIsTty ? (stdout.columns ?? 80) : columnsOfPipe,
+    columns: outIsTty ? stdout.columns || columnsOfUnknown : columnsOfPipe,
     colors: createColors(mayColour(outIsTty, environment)),
     errColors: createColors(mayColour(errIsTty, environment)),
   };

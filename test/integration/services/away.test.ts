@@ -48,7 +48,9 @@ describe('a host whose broker, registry and ClickHouse are away', () => {
     expect(`${line.msg} ${line.error}`).toContain(new URL(backing.stack.clickhouseUrl).host);
     expect(line.fix).toMatch(/LONGREIN_CLICKHOUSE_URL/);
     const desk = await GoalDesk.open(backing.stack);
-    const result = await desk.result(await desk.submit({ plan: 'echo', inputs: { said: 'at last' } }));
+    const result = await desk.result(
+      await desk.submit({ plan: 'echo', inputs: { said: 'at last' } }),
+    );
     expect(result).toMatchObject({ status: 'completed', output: 'at last' });
     await desk.close();
   });

@@ -97,20 +97,23 @@ const troubles: readonly Trouble[] = [
 describe('a call that goes wrong', () => {
   const ended: Ended[] = [];
 
-  it.each(troubles)('ends the session with $code ($way), after $attempts tries', async (trouble) => {
-    const { way, text = '', plan = 'trouble' } = trouble;
-    const inputs = plan === 'trouble' ? { way, text } : { way };
-    const { result, log } = await run({ plan, inputs });
-    ended.push({ result, log });
-    expect(result.status).toBe('failed');
-    expect(result.error).toMatchObject({ code: trouble.code, task: 'trouble' });
-    expect(result.error?.message).toMatch(trouble.says);
-    const [abandoned, ...more] = eventsOf(log, 'task.abandoned');
-    expect(more).toEqual([]);
-    const { code, attempts } = trouble;
-    expect(abandoned?.data).toMatchObject({ code, class: trouble.class, attempts });
-    expect(eventsOf(log, 'task.retry-scheduled')).toHaveLength(attempts - 1);
-  });
+  it.each(troubles)(
+    'ends the session with $code ($way), after $attempts tries',
+    async (trouble) => {
+      const { way, text = '', plan = 'trouble' } = trouble;
+      const inputs = plan === 'trouble' ? { way, text } : { way };
+      const { result, log } = await run({ plan, inputs });
+      ended.push({ result, log });
+      expect(result.status).toBe('failed');
+      expect(result.error).toMatchObject({ code: trouble.code, task: 'trouble' });
+      expect(result.error?.message).toMatch(trouble.says);
+      const [abandoned, ...more] = eventsOf(log, 'task.abandoned');
+      expect(more).toEqual([]);
+      const { code, attempts } = trouble;
+      expect(abandoned?.data).toMatchObject({ code, class: trouble.class, attempts });
+      expect(eventsOf(log, 'task.retry-scheduled')).toHaveLength(attempts - 1);
+    },
+  );
 
   it('leaves nothing open behind', () => {
     expect(ended).toHaveLength(troubles.length);

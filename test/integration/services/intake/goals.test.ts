@@ -134,14 +134,19 @@ describe('goals of one key', () => {
     for (const id of ids) results.push(await desk.result(id));
     expect(results.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
     for (const [index, { openedAt }] of results.slice(1).entries())
-      expect(Date.parse(openedAt)).toBeGreaterThanOrEqual(Date.parse(results[index]?.endedAt ?? ''));
+      expect(Date.parse(openedAt)).toBeGreaterThanOrEqual(
+        Date.parse(results[index]?.endedAt ?? ''),
+      );
   });
 
   it('of different tenants do not wait for each other', async () => {
     const key = newId();
-    await desk.submit({ ...wait(60_000), key });
+    const first = await desk.submit({ ...wait(60_000), key });
     const other = await desk.submit({ ...echo('free'), key, tenant: 'acme' });
     expect(await desk.result(other)).toMatchObject({ status: 'completed' });
+    expect(desk.resultRecords(first)).toEqual([]);
+    await desk.send({ cancel: first });
+    expect(await desk.result(first)).toMatchObject({ status: 'cancelled' });
   });
 
   it('that wait can be cancelled before they start, and the next one goes on', async () => {

@@ -56,6 +56,22 @@ describe('the providers of a config', () => {
     expect(() => providerFor('openai/gpt-4o', providers)).toThrow(/no provider openai/);
   });
 
+  it('answer from all scripts of the catalog, unless a file is named', async () => {
+    const scripts = [
+      fileOf('a.yaml', `- { model: one, answer: '"from a"' }`),
+      fileOf('b.yaml', `- { model: '*', answer: '"from b"' }`),
+    ];
+    const said = async (config: ModelConfig, model: string): Promise<string> => {
+      const providers = await createProviders(config, { ...parts, scripts });
+      const answer = await providerFor(model, providers).complete(requestOf({ model }));
+      return completedOf(answer).message.text;
+    };
+    expect(await said(none, 'scripted/one')).toBe('from a');
+    expect(await said(none, 'scripted/two')).toBe('from b');
+    const scriptedFile = fileOf('c.yaml', `- { model: '*', answer: '"from c"' }`);
+    expect(await said({ ...none, scriptedFile }, 'scripted/one')).toBe('from c');
+  });
+
   it('get their own keys, addresses and prices', async () => {
     const pricesFile = fileOf(
       'prices.yaml',

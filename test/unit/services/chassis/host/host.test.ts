@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { type Draft, event, type SeenEvent, text } from '../../../../../schemas/event.ts';
 import { partitionsOf, sessionTopic, topicConfig, topics } from '../../../../../schemas/topics.ts';
+import { LongreinError } from '../../../../../services/chassis/errors.ts';
 import { Host } from '../../../../../services/chassis/host/host.ts';
 import type { HostedService } from '../../../../../services/chassis/host/ports.ts';
 import { createFixedCodec } from '../../../../../services/chassis/log/codec.ts';
 import { MemoryCluster } from '../../../../../services/chassis/log/memory/memory-cluster.ts';
 import { partitionOf } from '../../../../../services/chassis/log/partition.ts';
+import type { LogPort } from '../../../../../services/chassis/log/port.ts';
 import { headersOf, type InputBody } from '../../../../../services/chassis/protocol/record.ts';
 import { saltOf, sealEvent } from '../../../../../services/chassis/protocol/seal.ts';
 import type {
@@ -57,6 +59,12 @@ const runner: ServiceLogic<Count> = {
   },
 };
 
+function stopped(call: string, attempt: number): Draft<'tool.failed'> {
+  const facts = { call, claim: '', attempt, tool: 'count', durationMs: 1 };
+  const data = { ...facts, code: 'STOPPED', class: 'cancelled', retryable: false } as const;
+  return event('tool.failed', data, { message: text('it was told to stop') });
+}
+
 function hosted(effects: string[], takesMs: number, clock: VirtualClock): HostedService {
   return {
     logic: runner as unknown as AnyLogic,
@@ -79,9 +87,10 @@ function hosted(effects: string[], takesMs: number, clock: VirtualClock): Hosted
           call,
           deadlineAtMs,
           notStarted: outcome,
-          run: () =>
+          run: ({ signal }) =>
             new Promise((resolve) => {
               effects.push(call);
+              signal.addEventListener('abort', () => resolve(stopped(call, attempt)));
               clock.after(takesMs, () => resolve(outcome()));
             }),
         };
@@ -132,16 +141,18 @@ async function startHost(
     effects: string[];
     takesMs: number;
     seed: number;
+    changed?: (log: LogPort) => LogPort;
   },
 ) {
   const { clock, cluster, effects, takesMs, seed } = parts;
   const log = cluster.connect(name);
+  const seen = parts.changed?.(log) ?? log;
   const logger = keepingLogger();
   const host = new Host({
     name,
     release: '0.0.0-test',
     services: [hosted(effects, takesMs, clock)],
-    ports: quietPorts(log, clock, { seed, logger, blobs: blobsOf(cluster) }),
+    ports: quietPorts(seen, clock, { seed, logger, blobs: blobsOf(cluster) }),
     housekeepingMs: 1_000,
     onFatal: (error) => {
       throw error;
@@ -216,4 +227,71 @@ test('after a crash the successor finds the claim lost and goes on; nothing is d
   const types = typesIn(cluster, 'g2');
   expect(types.filter((type) => type === 'tool.claimed')).toHaveLength(2);
   expect(types.filter((type) => type === 'session.closed')).toHaveLength(1);
+});
+
+test('a host that is told to stop lets what runs end, and leaves the next step to the next host', async () => {
+  const { clock, cluster } = await world();
+  const effects: string[] = [];
+  const first = await startHost('one', { clock, cluster, effects, takesMs: 2_000, seed: 7 });
+  await clock.run(1_000, () => first.host.ready);
+  await publish(cluster, 'g3');
+  await clock.run(1_000, () => effects.length === 1);
+  const ended = first.host.stop(8_000);
+  await clock.run(8_000);
+  await ended;
+  expect(typesIn(cluster, 'g3')).toContain('tool.completed');
+  expect(typesIn(cluster, 'g3')).not.toContain('session.closed');
+  await startHost('two', { clock, cluster, effects, takesMs: 50, seed: 8 });
+  await clock.run(10_000, () => typesIn(cluster, 'g3').includes('session.closed'));
+  expect(typesIn(cluster, 'g3')).toContain('session.closed');
+  expect(effects).toEqual(['call-g3']);
+});
+
+test('what a stop cuts short has not failed: the next host may run it again, and at once', async () => {
+  const { clock, cluster } = await world();
+  const effects: string[] = [];
+  const first = await startHost('one', { clock, cluster, effects, takesMs: 60_000, seed: 7 });
+  await clock.run(1_000, () => first.host.ready);
+  await publish(cluster, 'g4');
+  await clock.run(1_000, () => effects.length === 1);
+  const ended = first.host.stop(8_000);
+  await clock.run(8_000);
+  await ended;
+  expect(typesIn(cluster, 'g4')).not.toContain('tool.failed');
+  await startHost('two', { clock, cluster, effects, takesMs: 50, seed: 8 });
+  await clock.run(2_000, () => typesIn(cluster, 'g4').includes('session.closed'));
+  expect(typesIn(cluster, 'g4')).toContain('session.closed');
+  expect(effects).toEqual(['call-g4', 'call-g4']);
+});
+
+test('a partition that cannot be looked at for a while is opened when it can', async () => {
+  const { clock, cluster } = await world();
+  const effects: string[] = [];
+  let failures = 5;
+  let joined = false;
+  const changed = (log: LogPort): LogPort => ({
+    append: (...given) => log.append(...given),
+    join: (...given) => {
+      joined = true;
+      return log.join(...given);
+    },
+    reader: (...given) => log.reader(...given),
+    ensureTopics: (...given) => log.ensureTopics(...given),
+    trim: (...given) => log.trim(...given),
+    close: () => log.close(),
+    bounds: (name) => {
+      // The start itself asks too, and has its own patience.
+      if (name !== topic || !joined || failures === 0) return log.bounds(name);
+      failures -= 1;
+      throw new LongreinError('BROKER_AWAY', 'the broker is away', { retryable: true });
+    },
+  });
+  const { host, logger } = await startHost('one', {
+    ...{ clock, cluster, effects, takesMs: 50, seed: 7 },
+    changed,
+  });
+  await clock.run(10_000, () => host.ready);
+  expect(host.ready).toBe(true);
+  expect(failures).toBe(0);
+  expect(logger.lines.filter(({ message }) => message.endsWith('has to wait'))).toHaveLength(5);
 });

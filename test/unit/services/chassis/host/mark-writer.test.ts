@@ -72,7 +72,7 @@ test('no mark passes a closing that is not remembered: not after a failure, nor 
   await settled();
   expect(log.appends).toHaveLength(2);
   expect(keys()).toEqual([
-    'closed/longrein.sessions.normal/2/0',
+    'closed/longrein.sessions.normal/2/0/3-3',
     'mark/planner/longrein.sessions.normal/2',
   ]);
   log.appends[1]?.acknowledge(0);

@@ -64,19 +64,19 @@ describe('marks', () => {
 });
 
 describe('closed segments', () => {
-  test('are read per partition; the last of an hour wins, and one may be taken off', async () => {
+  test('are read per partition; none replaces another, and one may be taken off', async () => {
     const { log, watermarks, readBack, write } = await bench();
     write([], [segment(1, { a: 1 }), segment(2, { b: 2 })]);
     const key = log.appends[0]?.records[0]?.key ?? '';
     readBack();
     write([], [segment(2, { b: 2, c: 3 })]);
     readBack();
-    expect(watermarks.closedAt(partition)).toEqual([
-      segment(1, { a: 1 }),
-      segment(2, { b: 2, c: 3 }),
-    ]);
+    write([], [segment(2, { c: 3 }), segment(2, { b: 2, c: 3 })]);
+    readBack();
+    const hour = [segment(2, { b: 2 }), segment(2, { b: 2, c: 3 }), segment(2, { c: 3 })];
+    expect(watermarks.closedAt(partition)).toEqual([segment(1, { a: 1 }), ...hour]);
     log.deliver(at, [{ key, value: null }]);
-    expect(watermarks.closedAt(partition)).toEqual([segment(2, { b: 2, c: 3 })]);
+    expect(watermarks.closedAt(partition)).toEqual(hour);
     expect(watermarks.closedAt({ ...partition, partition: 3 })).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe('closed segments', () => {
     write([mark(10)], [segment(1, { a: 1 })]);
     const keys = log.appends[0]?.records.map((record) => record.key);
     expect(keys).toEqual([
-      'closed/longrein.sessions.normal/2/1',
+      'closed/longrein.sessions.normal/2/1/1-1',
       'mark/planner/longrein.sessions.normal/2',
     ]);
   });
