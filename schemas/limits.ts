@@ -29,6 +29,8 @@ export const limits = {
   partitionQueueMax: 5_000,
   /** Records of a session after its last checkpoint before the next one. */
   checkpointRecords: 200,
+  /** How long a cancel waits for the opening of its session. */
+  earlyCancelMs: 3_600_000,
   /** How long closed sessions are remembered (DESIGN 3.8). */
   dedupeHorizonMs: 7 * 86_400_000,
 } as const;

@@ -64,7 +64,7 @@ async function withStack(run) {
   }
 }
 
-await ensureBuilt({ quiet: true });
+await ensureBuilt({ quiet: true, tests: true });
 const filters = process.argv.slice(2);
 const reports = mkdtempSync(join(tmpdir(), 'longrein-reports-'));
 const first = join(reports, 'quick.json');

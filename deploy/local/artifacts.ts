@@ -5,11 +5,11 @@
  */
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongreinError } from '../../services/chassis/errors.ts';
+import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import { type ArtifactPins, readPins } from './artifact-pins.ts';
 import { hasSize } from './checked-file.ts';
 import { runCommand } from './command.ts';
-import type { LocalSettings } from './config.ts';
+import { centralRepository, type LocalSettings } from './config.ts';
 import { partName, readJsonIfThere, sha256OfFile, writeJsonAtomic } from './files.ts';
 import { type FetchTarget, fetchOverHttps } from './https-fetch.ts';
 import { withLock } from './lock.ts';
@@ -42,7 +42,7 @@ export function artifactDirs(
 /**
  * Makes sure that broker and registry are in the cache and tells where. Fetches what is missing:
  * straight from the repository that LONGREIN_MAVEN_REPOSITORY names, else by Maven with the user's
- * settings. Throws ARTIFACT_SOURCE, ARTIFACT_DOWNLOAD, ARTIFACT_CHECKSUM or ARTIFACT_UNPACK;
+ * settings, else, where there is no Maven, straight from the central repository. Throws ARTIFACT_SOURCE, ARTIFACT_DOWNLOAD, ARTIFACT_CHECKSUM or ARTIFACT_UNPACK;
  * nothing half installed stays behind.
  */
 export async function ensureArtifacts(
@@ -135,7 +135,14 @@ async function fetchAll(
   const { cacheDir, environment, mavenRepository: repository } = settings;
   if (repository !== undefined) return fetchOverHttps({ repository, targets, progress });
   const { reason } = await fetchByMaven({ targets, cacheDir, environment, progress });
-  if (reason !== undefined) throw noSourceError(reason);
+  if (reason === undefined) return;
+  report({ kind: 'note', text: `${reason} Fetching straight from ${centralRepository} instead.` });
+  try {
+    const missing = await withoutThoseThere(targets);
+    await fetchOverHttps({ repository: centralRepository, targets: missing, progress });
+  } catch (thrown) {
+    throw noSourceError(`${reason} ${toError(thrown).message}`);
+  }
 }
 
 async function unpack(archive: string, dir: string, settings: LocalSettings): Promise<void> {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export const packageRoot = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const modules = join(packageRoot, 'node_modules');
 const dist = join(packageRoot, 'dist');
-const sourceFolders = ['schemas', 'state-machines', 'services', 'deploy', 'replay-tools', 'test'];
+const productFolders = ['schemas', 'state-machines', 'services', 'deploy', 'replay-tools'];
 
 const needed = [20, 19];
 
@@ -72,27 +72,26 @@ function newestIn(folder) {
   return newest;
 }
 
-function built(mark) {
+function built(mark, folders) {
   if (!existsSync(mark)) return false;
   const builtMs = statSync(mark).mtimeMs;
-  return sourceFolders.every((folder) => newestIn(join(packageRoot, folder)) <= builtMs);
+  return folders.every((folder) => newestIn(join(packageRoot, folder)) <= builtMs);
 }
 
-async function build(quiet) {
-  const mark = join(dist, '.built');
-  if (built(mark)) return;
-  process.stderr.write('Building …\n');
-  await run(
-    process.execPath,
-    [join(modules, 'typescript', 'bin', 'tsc'), '-p', packageRoot],
-    quiet,
-  );
+/** The product, or the product with its tests, simulation and benchmarks. */
+async function build({ quiet, tests }) {
+  const mark = join(dist, tests ? '.built-tests' : '.built');
+  if (built(mark, tests ? [...productFolders, 'test'] : productFolders)) return;
+  process.stderr.write(tests ? 'Building, tests included …\n' : 'Building …\n');
+  const project = tests ? packageRoot : join(packageRoot, 'deploy', 'local', 'tsconfig.build.json');
+  await run(process.execPath, [join(modules, 'typescript', 'bin', 'tsc'), '-p', project], quiet);
   writeFileSync(mark, '');
+  if (tests) writeFileSync(join(dist, '.built'), '');
 }
 
 /** Installs and builds what is missing. Progress goes to standard error. */
-export async function ensureBuilt({ quiet = true } = {}) {
+export async function ensureBuilt({ quiet = true, tests = false } = {}) {
   checkNode();
   await install(quiet);
-  await build(quiet);
+  await build({ quiet, tests });
 }

@@ -11,6 +11,9 @@ import { LongreinError } from '../../services/chassis/errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Where the coordinates of artifacts.json are published. Asked only where neither Maven nor a variable says where. */
+export const centralRepository = 'https://repo.maven.apache.org/maven2';
+
 export interface LocalSettings {
   /** Data, logs and stack.json of one stack. */
   readonly stateDir: string;

@@ -9,7 +9,7 @@ import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import { readPins } from './artifact-pins.ts';
 import { artifactDirs, missingTargets, unpackedFiles } from './artifacts.ts';
 import { runCommand } from './command.ts';
-import { type LocalSettings, readSettings } from './config.ts';
+import { centralRepository, type LocalSettings, readSettings } from './config.ts';
 import { isMissing, sha256OfFile } from './files.ts';
 import { findInstalledJava, javaReleaseMin } from './java.ts';
 import { findPip } from './java-wheel.ts';
@@ -78,13 +78,9 @@ async function checkSources(settings: LocalSettings): Promise<Check[]> {
   }
   const options = { env: settings.environment, silenceMs: 8_000 };
   const maven = await runCommand('mvn', ['-v'], options);
-  const version = /Apache Maven (\S+)/.exec(maven.output)?.[1];
+  const version = /Apache Maven ([\d.]+)/.exec(maven.output)?.[1];
   if (maven.code === 0 && version) return [good('downloads', `by Maven ${version}`)];
-  const missing = await missingTargets(settings.cacheDir, readPins());
-  if (missing.length === 0) return [good('downloads', 'not needed: the cache is complete')];
-  const fix =
-    'Install Maven 3, or set LONGREIN_MAVEN_REPOSITORY to the base URL of a Maven repository.';
-  return [bad('downloads', `Maven is missing, and so are ${missing.length} files`, fix)];
+  return [good('downloads', `straight from ${centralRepository}: there is no Maven here`)];
 }
 
 async function checkDisk(settings: LocalSettings): Promise<Check[]> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt } from '../../deploy/local/bootstrap.mjs';
 
-await ensureBuilt();
+await ensureBuilt({ tests: true });
 const scratch = mkdtempSync(join(tmpdir(), 'longrein-bench-'));
 process.env.LONGREIN_STATE_DIR = join(scratch, '.longrein');
 const { up, down } = await import('../../dist/deploy/local/stack.js');

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { reportOf, runSeed } from './batch.ts';
-import { type Coverage, missingKinds, neededKinds } from './world/coverage.ts';
+import type { Coverage } from './world/coverage.ts';
 
 /** One process of `npm run simulate`: runs seeds and prints what fails, then its counts as one JSON line. */
 
 function numberOf(text: string | undefined, fallback: number): number {
   const value = text === undefined ? fallback : Number(text);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new Error(`"${text}" is not a whole number; see test/simulation/README.md`);
+  throw new Error(`"${text}" is not a whole number`);
 }
 
 const { values } = parseArgs({
@@ -16,7 +16,6 @@ const { values } = parseArgs({
     from: { type: 'string' },
     minutes: { type: 'string' },
     step: { type: 'string' },
-    coverage: { type: 'boolean' },
   },
 });
 const from = numberOf(values.from, 1);
@@ -42,8 +41,6 @@ for (let seed = from; seed < from + count * step && Date.now() < endMs; seed += 
   process.stderr.write(`${reportOf(result)}\n`);
 }
 const seconds = Math.round((Date.now() - startMs) / 100) / 10;
-const counts = Object.fromEntries([...coverage].sort(([a], [b]) => (a < b ? -1 : 1)));
-const missing = missingKinds(coverage, neededKinds);
-const summary = { schedules, seconds, records, failed, rules, missing };
-process.stdout.write(`${JSON.stringify({ ...summary, coverage: counts })}\n`);
-process.exitCode = failed.length > 0 ? 1 : 0;
+const counts = Object.fromEntries(coverage);
+const summary = { schedules, seconds, records, failed, rules, coverage: counts };
+process.stdout.write(`${JSON.stringify(summary)}\n`);

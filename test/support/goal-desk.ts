@@ -88,7 +88,7 @@ export class GoalDesk {
   }
 
   /** Waits for the result of a goal. */
-  async result(goalId: string, withinMs = 20_000): Promise<Result> {
+  async result(goalId: string, withinMs = 60_000): Promise<Result> {
     const at = { count: 1, withinMs, what: `result of ${goalId}` };
     const fits = (record: LogRecord): boolean =>
       record.topic === resultsTopic && goalIdOf(record) === goalId;
@@ -96,7 +96,7 @@ export class GoalDesk {
     return jsonOf(first as LogRecord) as Result;
   }
 
-  async deadLetter(goalId: string, withinMs = 10_000): Promise<DeadLetter> {
+  async deadLetter(goalId: string, withinMs = 30_000): Promise<DeadLetter> {
     const at = { count: 1, withinMs, what: `dead letter of ${goalId}` };
     const fits = (record: LogRecord): boolean =>
       record.topic === deadLettersTopic && goalIdOf(record) === goalId;

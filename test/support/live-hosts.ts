@@ -98,7 +98,7 @@ export class LiveHost {
   }
 
   /** Waits until it owns its partitions. Throws with the end of its log if it ends or is late. */
-  async ready(withinMs = 40_000): Promise<this> {
+  async ready(withinMs = 90_000): Promise<this> {
     await this.until(() => this.isReady || !this.running, withinMs, 'ready');
     if (!this.isReady) throw new Error(`${this.name} ended before it was ready:\n${this.tail()}`);
     return this;

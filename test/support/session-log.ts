@@ -57,7 +57,7 @@ export class SessionLogs {
   async until(
     session: string,
     holds: (log: SessionLog) => boolean,
-    withinMs = 10_000,
+    withinMs = 30_000,
   ): Promise<SessionLog> {
     const startMs = performance.now();
     for (;;) {
@@ -71,7 +71,7 @@ export class SessionLogs {
     }
   }
 
-  closed(session: string, withinMs = 10_000): Promise<SessionLog> {
+  closed(session: string, withinMs = 30_000): Promise<SessionLog> {
     return this.until(session, ({ status }) => status === 'closed', withinMs);
   }
 

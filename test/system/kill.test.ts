@@ -46,15 +46,15 @@ const claims = (log: SessionLog): number =>
 
 /** Waits until the session has so many claims, then ends the host without a word. */
 async function killAfterClaims(session: string, count: number): Promise<void> {
-  await sessions.until(session, (log) => claims(log) >= count, 40_000);
+  await sessions.until(session, (log) => claims(log) >= count);
   await current().kill();
 }
 
 /** Both logs of a goal are closed, and its result came once or as repeats that are the same bytes. */
 async function settled(goalId: string): Promise<void> {
   const session = sessionOf(goalId);
-  await sessions.closed(session, 20_000);
-  await goalLogs.closed(goalLogId(session), 20_000);
+  await sessions.closed(session);
+  await goalLogs.closed(goalLogId(session));
   const [first, ...repeats] = desk.resultRecords(goalId);
   for (const repeat of repeats) {
     expect(repeat.headers['ce_id']).toBe(first?.headers['ce_id']);
@@ -69,14 +69,14 @@ function countedCalls(counter: string): string[] {
 
 describe('a host that is killed', () => {
   it('in the middle of the audit, twice, leaves the same report as one that is not', async () => {
-    const undisturbed = await desk.result(await desk.submit({ plan: 'lockfile-audit' }), 40_000);
+    const undisturbed = await desk.result(await desk.submit({ plan: 'lockfile-audit' }));
     expect(undisturbed.status).toBe('completed');
     const id = await desk.submit({ plan: 'lockfile-audit' });
     await killAfterClaims(sessionOf(id), 1);
     newHost();
     await killAfterClaims(sessionOf(id), 4);
     newHost();
-    const result = await desk.result(id, 60_000);
+    const result = await desk.result(id);
     expect(result).toMatchObject({ status: 'completed', output: undisturbed.output });
     await settled(id);
   });
@@ -95,7 +95,7 @@ describe('a host that is killed', () => {
     await current().kill();
     newHost();
     for (const [index, id] of ids.entries()) {
-      const result = await desk.result(id, 60_000);
+      const result = await desk.result(id);
       const calls = countedCalls(counters[index] ?? '');
       expect(new Set(calls).size).toBe(calls.length);
       if (result.status === 'completed') expect(calls).toHaveLength(3);
@@ -117,8 +117,8 @@ describe('a host that is told to stop', () => {
     expect(code).toBe(0);
     expect(stopMs).toBeLessThan(10_000);
     newHost();
-    expect(await desk.result(audit, 60_000)).toMatchObject({ status: 'completed' });
-    expect(await desk.result(waiting, 60_000)).toMatchObject({ status: 'completed' });
+    expect(await desk.result(audit)).toMatchObject({ status: 'completed' });
+    expect(await desk.result(waiting)).toMatchObject({ status: 'completed' });
     expect(countedCalls(inputs.counter)).toHaveLength(3);
     await settled(audit);
     await settled(waiting);
@@ -139,7 +139,7 @@ describe('a host that is told to stop', () => {
     const { code } = await leaving.stop();
     expect(code).toBe(0);
     for (const id of ids) {
-      expect(await desk.result(id, 30_000)).toMatchObject({ status: 'completed' });
+      expect(await desk.result(id)).toMatchObject({ status: 'completed' });
       await settled(id);
     }
   });

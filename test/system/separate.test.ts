@@ -29,11 +29,11 @@ afterAll(async () => {
 });
 
 it('a process for each service gives the report that one process for all gives', async () => {
-  const together = await desk.result(await desk.submit(goal), 40_000);
+  const together = await desk.result(await desk.submit(goal));
   expect(together.status).toBe('completed');
   await hosts[0]?.stop();
   await Promise.all(serviceNames.map((name) => start([name])));
-  const apart = await desk.result(await desk.submit(goal), 40_000);
+  const apart = await desk.result(await desk.submit(goal));
   expect(apart.status).toBe('completed');
   expect(apart.output).toEqual(together.output);
   const { events } = await sessions.closed(apart.session);
@@ -51,5 +51,5 @@ it('a service of its own that dies and comes back holds up a goal, and no more',
   await host?.kill();
   const id = await desk.submit(goal);
   await start(['supervisor']);
-  expect(await desk.result(id, 40_000)).toMatchObject({ status: 'completed' });
+  expect(await desk.result(id)).toMatchObject({ status: 'completed' });
 });

@@ -37,9 +37,6 @@ export type PartitionParts = Readonly<{
   onHalt: (partition: PartitionName, error: LongreinError) => void;
 }>;
 
-/** How long a cancel waits for the opening of its session. */
-const earlyCancelMs = 3_600_000;
-
 /**
  * One partition of a session log as this host works on it: reads in order, accepts, folds, settles.
  *
@@ -170,11 +167,8 @@ export class Partition {
       return;
     }
     const placed = { offset: record.offset, header };
-    if (!this.table.wantsBody(header, !this.caughtUp)) {
-      this.process(header, placed);
-      return;
-    }
-    const body = await readBodyPatiently(record, this.parts.ports);
+    const wanted = this.table.wantsBody(header, !this.caughtUp);
+    const body = wanted ? await readBodyPatiently(record, this.parts.ports) : undefined;
     this.process(header, body === undefined ? placed : { ...placed, body });
   }
 
@@ -294,7 +288,7 @@ export class Partition {
   currentMarks(): readonly Watermark[] {
     if (!this.caughtUp || this.queue.halted) return [];
     this.history.add(this.queue.expected, this.acceptance);
-    this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - earlyCancelMs);
+    this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
       const needed = this.table.firstNeeded(service, this.queue.expected);

@@ -46,7 +46,7 @@ describe('a host whose broker, registry and ClickHouse are away', () => {
     await host.ready();
     const line = await host.said(({ msg }) => msg?.startsWith('ClickHouse') === true);
     expect(`${line.msg} ${line.error}`).toContain(new URL(backing.stack.clickhouseUrl).host);
-    expect(line.fix).toMatch(/LONGREIN_CLICKHOUSE_URL/);
+    expect(line.fix).toMatch(/URL is right/);
     const desk = await GoalDesk.open(backing.stack);
     const result = await desk.result(
       await desk.submit({ plan: 'echo', inputs: { said: 'at last' } }),
@@ -70,11 +70,11 @@ describe('a broker that goes away in the middle of a goal', () => {
     await backing.stopRegistry();
     await backing.stopBroker();
     await backing.startBroker();
-    expect(await desk.result(id, 60_000)).toMatchObject({ status: 'completed' });
-    expect(await desk.result(audit, 60_000)).toMatchObject({ status: 'completed' });
+    expect(await desk.result(id)).toMatchObject({ status: 'completed' });
+    expect(await desk.result(audit)).toMatchObject({ status: 'completed' });
     await sessions.closed(session);
     const later = await desk.submit({ plan: 'echo', inputs: { said: 'after' } });
-    expect(await desk.result(later, 30_000)).toMatchObject({ output: 'after' });
+    expect(await desk.result(later)).toMatchObject({ output: 'after' });
     expect(desk.deadLetters).toEqual([]);
     expect(host.running).toBe(true);
     expect(host.log.filter(({ level = 0 }) => level >= 50)).toEqual([]);

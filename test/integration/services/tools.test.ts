@@ -26,7 +26,7 @@ afterAll(async () => {
 type Ended = Readonly<{ result: Result; log: SessionLog }>;
 
 async function run(goal: object): Promise<Ended> {
-  const result = await desk.result(await desk.submit(goal), 40_000);
+  const result = await desk.result(await desk.submit(goal));
   return { result, log: await sessions.closed(result.session) };
 }
 

@@ -1,6 +1,6 @@
-import { callsOf, type CallInLog } from './effects.ts';
 import type { LedgerEntry } from '../world/effects.ts';
 import type { Line } from '../world/history.ts';
+import { type CallInLog, callsOf } from './effects.ts';
 import type { Checker } from './violation.ts';
 
 const rule = 'no effect runs without a permit and a claim before it in the log';
@@ -18,6 +18,8 @@ export const effectsPermitted: Checker = (run) => {
   return run.ledger.flatMap((entry) => {
     const lacks = missing(entry, calls.get(entry.call));
     if (lacks === undefined) return [];
-    return [{ rule, detail: `${entry.call} ran on ${entry.host} at ${entry.atMs} without ${lacks}` }];
+    return [
+      { rule, detail: `${entry.call} ran on ${entry.host} at ${entry.atMs} without ${lacks}` },
+    ];
   });
 };

@@ -15,11 +15,11 @@ export type Machine = Readonly<{
   fold(state: Persisted, event: SeenEvent): Persisted;
 }>;
 
-const machine = (
-  name: string,
-  fold: { initial(): Persisted },
-  next: Machine['fold'],
-): Machine => ({ name, initial: fold.initial(), fold: next });
+const machine = (name: string, fold: { initial(): Persisted }, next: Machine['fold']): Machine => ({
+  name,
+  initial: fold.initial(),
+  fold: next,
+});
 
 const session = machine('session', sessionFold, foldSession);
 const task = machine('task', taskFold, foldTask);
@@ -43,11 +43,13 @@ export function movedBy(event: SeenEvent, agentOf: ReadonlyMap<string, string>):
   const { type } = event;
   if (ofSession.test(type)) return [{ machine: session, id: '', own: true }];
   if (type.startsWith('task.')) return [{ machine: task, id: text(data, 'task'), own: true }];
-  if (type === 'sandbox.released') return [{ machine: sandbox, id: text(data, 'sandbox'), own: true }];
+  if (type === 'sandbox.released')
+    return [{ machine: sandbox, id: text(data, 'sandbox'), own: true }];
   if (ofAgent.test(type)) return [{ machine: agent, id: text(data, 'agent'), own: true }];
   const moved: Moved[] = [];
   const asking = agentOf.get(text(data, 'call'));
-  if (answers.test(type) && asking !== undefined) moved.push({ machine: agent, id: asking, own: false });
+  if (answers.test(type) && asking !== undefined)
+    moved.push({ machine: agent, id: asking, own: false });
   if (ofCall.test(type)) moved.push({ machine: toolCall, id: text(data, 'call'), own: true });
   return moved;
 }

@@ -12,7 +12,9 @@ function checkSeat(history: History, seen: PartitionSeen, seat: SeatSeen): strin
   if (stateHash(entry) !== seat.state) return 'its state is another';
   const open = new Set(entry.causes.map(({ event }) => addressOf(event)));
   const strange = seat.causes.filter((cause) => !open.has(cause));
-  return strange.length === 0 ? undefined : `it holds causes that were answered: ${strange.join(', ')}`;
+  return strange.length === 0
+    ? undefined
+    : `it holds causes that were answered: ${strange.join(', ')}`;
 }
 
 /** Sessions that are open at that place must be held by every service of the host. */
@@ -24,8 +26,7 @@ function missingSeats(history: History, seen: PartitionSeen): string[] {
       seen.services
         .filter((service) => !held.has(`${service} ${session}`))
         .filter(
-          (service) =>
-            history.entryBefore(service, session, seen.position)?.core.status === 'open',
+          (service) => history.entryBefore(service, session, seen.position)?.core.status === 'open',
         )
         .map((service) => `${service} does not know the open session ${session}`),
     );
@@ -40,7 +41,8 @@ export const ownerStates: Checker = ({ history, seen }) => {
       if (wrong !== undefined)
         found.push({ rule, detail: `${at}, ${seat.service} in ${seat.session}: ${wrong}` });
     }
-    for (const detail of missingSeats(history, one)) found.push({ rule, detail: `${at}: ${detail}` });
+    for (const detail of missingSeats(history, one))
+      found.push({ rule, detail: `${at}: ${detail}` });
   }
   return found;
 };

@@ -6,10 +6,10 @@ import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
 import { canonical } from '../../../services/chassis/protocol/hash.ts';
 import { keepingLogger, noTracer, seededRandom } from '../../support/quiet-ports.ts';
+import { note } from '../world/coverage.ts';
 import { diceOf } from '../world/dice.ts';
 import { seenIn } from '../world/probe.ts';
 import type { Run } from '../world/run.ts';
-import { note } from '../world/coverage.ts';
 import { ownerStates } from './owner-states.ts';
 import type { Violation } from './violation.ts';
 
@@ -120,8 +120,14 @@ export async function watermarksRestore(run: Run, countMax: number): Promise<Vio
     }
     note(run.coverage, 'restored from a watermark');
     for (const session of forgotten(run, mark, to, closed))
-      found.push({ rule, detail: `${record.key}@${mark.offset} read to ${to}: ${session} closed and is forgotten` });
-    const wrong = ownerStates({ ...run, seen: [{ ...seen, host: `restored from ${canonical(mark).slice(0, 90)}` }] });
+      found.push({
+        rule,
+        detail: `${record.key}@${mark.offset} read to ${to}: ${session} closed and is forgotten`,
+      });
+    const wrong = ownerStates({
+      ...run,
+      seen: [{ ...seen, host: `restored from ${canonical(mark).slice(0, 90)}` }],
+    });
     found.push(...wrong.map(({ detail }) => ({ rule, detail })));
   }
   return found;

@@ -1,8 +1,9 @@
-import { partitionsOf, type PartitionSeen, seenIn } from './probe.ts';
+import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import type { Action, Schedule } from './schedule.ts';
 import type { SimulatedHost, SimulatedWorld } from './world.ts';
 
 type Of<K extends Action['do']> = Extract<Action, { do: K }>;
+type OnVictim = Exclude<Action, Of<'send' | 'start' | 'broker-away'>>;
 
 /** At most so many processes at once: more would only be slower. */
 const hostsMax = 6;
@@ -43,7 +44,9 @@ export class Disturber {
       log.hear();
       log.rejoin();
     }
-    const running = new Set(hosts.flatMap(({ host }) => host['options'].services.map(({ logic }) => logic.name)));
+    const running = new Set(
+      hosts.flatMap(({ host }) => host['options'].services.map(({ logic }) => logic.name)),
+    );
     const needed = ['intake', 'planner', 'supervisor', 'aggregator', 'tool-guard', 'tool-runner'];
     needed.push('sandbox-executor', 'model-gateway', 'worker-pool.test', 'worker-pool.analysis');
     const short = needed.some((service) => !running.has(service));
@@ -105,29 +108,49 @@ export class Disturber {
     });
   }
 
-  #disturb(victim: SimulatedHost, action: Exclude<Action, Of<'send' | 'start' | 'broker-away'>>): void {
+  #disturb(victim: SimulatedHost, action: OnVictim): void {
+    const { clock } = this.#world;
     switch (action.do) {
       case 'crash':
-        return this.#crash(victim, 'fault crash');
+        this.#crash(victim, 'fault crash');
+        break;
       case 'crash-appending':
         this.#doomed.set(victim.name, { left: action.appends, afterMs: action.afterMs });
-        return;
+        break;
       case 'stop':
-        return this.#stop(victim);
+        this.#stop(victim);
+        break;
       case 'expel':
-        return this.#expel(victim, action);
+        this.#expel(victim, action);
+        break;
       case 'freeze':
-        return this.#freeze(victim, action.forMs);
+        this.#freeze(victim, action.forMs);
+        break;
       case 'deafen':
-        return this.#deafen(victim, action.forMs);
+        this.#world.note('fault slow reader');
+        victim.log.deafen();
+        clock.after(action.forMs, () => victim.log.hear());
+        break;
       case 'silence':
-        return this.#silence(victim, action.forMs);
-      case 'rebalance':
-        return this.#rebalance(victim);
-      case 'checkpoint':
-        return this.#checkpoint(victim);
-      case 'compare':
-        for (const partition of partitionsOf(victim.host)) this.look(victim.name, seenIn(partition));
+        this.#silence(victim, action.forMs);
+        break;
+      default:
+        this.#ask(victim, action);
+    }
+  }
+
+  /** What is no fault: it may happen to any host at any time. */
+  #ask(victim: SimulatedHost, action: Of<'rebalance' | 'checkpoint' | 'compare'>): void {
+    const partitions = partitionsOf(victim.host);
+    if (action.do === 'rebalance') {
+      this.#world.note('fault rebalance');
+      this.#world.cluster.rebalance(victim.host.group);
+    } else if (action.do === 'compare')
+      for (const partition of partitions) this.look(victim.name, seenIn(partition));
+    else if (!victim.process.frozen) {
+      // Hosts write checkpoints by themselves only for long sessions.
+      this.#world.note('checkpoint asked for');
+      for (const partition of partitions) partition.checkpoint(true);
     }
   }
 
@@ -186,28 +209,10 @@ export class Disturber {
     });
   }
 
-  #deafen(victim: SimulatedHost, forMs: number): void {
-    this.#world.note('fault slow reader');
-    victim.log.deafen();
-    this.#world.clock.after(forMs, () => victim.log.hear());
-  }
-
   #silence(victim: SimulatedHost, forMs: number): void {
     const { network, clock } = this.#world;
     this.#world.note('fault silent presence');
     network.silent.add(victim.name);
     clock.after(forMs, () => network.silent.delete(victim.name));
-  }
-
-  #rebalance(victim: SimulatedHost): void {
-    this.#world.note('fault rebalance');
-    this.#world.cluster.rebalance(victim.host.group);
-  }
-
-  /** Anybody may write checkpoints at any time; hosts do so by themselves only for long sessions. */
-  #checkpoint(victim: SimulatedHost): void {
-    if (victim.process.frozen) return;
-    this.#world.note('checkpoint asked for');
-    for (const partition of partitionsOf(victim.host)) partition.checkpoint(true);
   }
 }

@@ -24,7 +24,7 @@ const kinds: readonly ((dice: Dice) => JsonObject)[] = [
 
 function goalOf(dice: Dice, index: number): JsonObject {
   const shape = index === 0 ? { plan: 'storm' } : dice.pick(kinds)(dice);
-  const key = dice.chance(0.35) ? { key: dice.pick(['red', 'blue']) } : {};
+  const key = dice.chance(0.4) ? { key: dice.pick(['red', 'red', 'blue']) } : {};
   const priority = dice.pick(['high', 'normal', 'normal', 'bulk']);
   return { id: `goal-${index}`, goal: `Goal ${index}.`, priority, ...shape, ...key };
 }

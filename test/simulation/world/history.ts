@@ -1,12 +1,16 @@
+import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
 import { type AcceptanceState, accept } from '../../../services/chassis/protocol/acceptance.ts';
-import type { Codec } from '../../../services/chassis/log/codec.ts';
 import {
   type PlacedRecord,
   parseHeader,
   type RecordBody,
 } from '../../../services/chassis/protocol/record.ts';
-import { foldEntry, newEntry, type ServiceEntry } from '../../../services/chassis/protocol/service-fold.ts';
+import {
+  foldEntry,
+  newEntry,
+  type ServiceEntry,
+} from '../../../services/chassis/protocol/service-fold.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
 import {
   type CoreStep,
@@ -68,8 +72,13 @@ export class History {
     const { session, kind } = header;
     if (kind !== 'turn' && kind !== 'input') return { core: unknownSession(session), events: [] };
     const known = this.sessions.get(session);
-    const history =
-      known ?? { session, topic, partition, lines: [], core: unknownSession(session) };
+    const history = known ?? {
+      session,
+      topic,
+      partition,
+      lines: [],
+      core: unknownSession(session),
+    };
     if (!accepted) return { core: history.core, events: [], ignored: 'not-accepted' };
     const step = foldCore(history.core, read);
     history.core = step.core;

@@ -20,8 +20,6 @@ export async function realLogics(): Promise<Logics> {
   const clock = new VirtualClock();
   const ports = quietPorts(new MemoryCluster({ scheduler: clock }).connect('nobody'), clock);
   const services = await buildServices(['all'], world, { ports, housekeepingMs: 1_000 });
-  built = new Map(
-    services.map(({ hosted: { logic, topics } }) => [logic.name, { logic, topics }]),
-  );
+  built = new Map(services.map(({ hosted: { logic, topics } }) => [logic.name, { logic, topics }]));
   return built;
 }

@@ -7,7 +7,12 @@ import { addressOf } from '../../../services/chassis/protocol/service-logic.ts';
 /** Looks into a host, past what it shows on purpose: what its memory holds is to be compared with the log. */
 
 /** One service's view of one session, as a partition of a host held it at one moment. */
-export type SeatSeen = Readonly<{ service: string; session: string; state: string; causes: readonly string[] }>;
+export type SeatSeen = Readonly<{
+  service: string;
+  session: string;
+  state: string;
+  causes: readonly string[];
+}>;
 
 /** `position`: offset of the first record that was not taken yet. */
 export type PartitionSeen = Readonly<{

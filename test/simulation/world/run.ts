@@ -8,8 +8,8 @@ import type { LedgerEntry } from './effects.ts';
 import { History } from './history.ts';
 import { type Logics, realLogics } from './logics.ts';
 import { sessionTopics } from './network.ts';
-import { Progress } from './progress.ts';
 import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
+import { Progress } from './progress.ts';
 import type { Schedule } from './schedule.ts';
 import { type Sabotage, SimulatedWorld } from './world.ts';
 
@@ -92,9 +92,16 @@ function cover(run: Omit<Run, 'fingerprint'>): void {
   }
 }
 
+function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Logics {
+  if (change === undefined || isReal !== true) return logics;
+  return new Map(
+    [...logics].map(([name, { logic, topics }]) => [name, { logic: change(logic), topics }]),
+  );
+}
+
 /** Runs a schedule to its end and answers everything that there is to see. */
 export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): Promise<Run> {
-  const logics = await realLogics();
+  const logics = changedLogics(await realLogics(), sabotage);
   const world = new SimulatedWorld(schedule, sabotage);
   const disturber = new Disturber(world, schedule);
   await disturber.play();
@@ -103,7 +110,9 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
     for (const partition of partitionsOf(host)) disturber.look(name, seenIn(partition));
   const logs = new Map(
     sessionTopics.flatMap((topic) =>
-      world.recordsOf(topic).map((records, partition) => [`${topic}/${partition}`, records] as const),
+      world
+        .recordsOf(topic)
+        .map((records, partition) => [`${topic}/${partition}`, records] as const),
     ),
   );
   const { published, results, ledger, lines, fatal, coverage } = world;

@@ -20,6 +20,12 @@ type Seat = {
   inner: Membership | undefined;
 };
 
+/** What becomes of records on their way to the log; the same records where nothing is changed. */
+type Rewriting = (
+  partition: PartitionName,
+  records: readonly OutgoingRecord[],
+) => readonly OutgoingRecord[];
+
 /**
  * The memory log as one simulated process sees it: it can lose its place in its groups without
  * knowing, and what it reads can come late while it goes on writing.
@@ -27,14 +33,16 @@ type Seat = {
 export class SimulatedLog implements LogPort {
   readonly #inner: MemoryLog;
   readonly #process: Process;
+  readonly #rewritten: Rewriting;
   readonly #seats: Seat[] = [];
   #expelled = false;
   /** Deliveries that wait while the process is deaf. */
   #waiting: (() => void)[] | undefined;
 
-  constructor(inner: MemoryLog, process: Process) {
+  constructor(inner: MemoryLog, process: Process, rewritten: Rewriting) {
     this.#inner = inner;
     this.#process = process;
+    this.#rewritten = rewritten;
   }
 
   get expelled(): boolean {
@@ -45,7 +53,7 @@ export class SimulatedLog implements LogPort {
     partition: PartitionName,
     records: readonly OutgoingRecord[],
   ): Promise<{ baseOffset: number }> {
-    return gated(this.#process, this.#inner.append(partition, records));
+    return gated(this.#process, this.#inner.append(partition, this.#rewritten(partition, records)));
   }
 
   async join(

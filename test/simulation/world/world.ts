@@ -9,17 +9,21 @@ import {
 import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
 import { toError } from '../../../services/chassis/errors.ts';
 import { Host } from '../../../services/chassis/host/host.ts';
+import type { BuiltService } from '../../../services/chassis/host/service-context.ts';
 import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
 import { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { MemoryLog } from '../../../services/chassis/log/memory/memory-log.ts';
 import { partitionOf } from '../../../services/chassis/log/partition.ts';
-import type { LogRecord } from '../../../services/chassis/log/port.ts';
-import type { BuiltService } from '../../../services/chassis/host/service-context.ts';
+import type {
+  LogRecord,
+  OutgoingRecord,
+  PartitionName,
+} from '../../../services/chassis/log/port.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
 import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
 import type { StartedEffect } from '../../support/memory-effects.ts';
 import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
-import { type LogLine, keepingLogger, quietPorts } from '../../support/quiet-ports.ts';
+import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
 import { type Coverage, note } from './coverage.ts';
@@ -33,6 +37,14 @@ import { SimulatedLog } from './simulated-log.ts';
 export type Sabotage = Readonly<{
   logic?(logic: AnyLogic): AnyLogic;
   services?(services: readonly BuiltService[]): readonly BuiltService[];
+  /** Changes a record on its way to the log. `ends` says where a partition ends. */
+  rewrite?(
+    partition: PartitionName,
+    record: OutgoingRecord,
+    ends: (topic: string, partition: number) => number,
+  ): OutgoingRecord;
+  /** The changed logic is what checkers take for the real one. */
+  isReal?: true;
 }>;
 
 export type SimulatedHost = Readonly<{
@@ -93,7 +105,9 @@ export class SimulatedWorld {
     this.#starts += 1;
     const name = `h${this.#starts}`;
     const process = new Process(this.clock);
-    const log = new SimulatedLog(this.cluster.connect(name), process);
+    const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
+      this.#rewritten(at, records),
+    );
     const { lines, ...logger } = keepingLogger();
     const ports = quietPorts(log, process.clock(skewMs), {
       seed: this.#schedule.seed * 1_000 + this.#starts,
@@ -118,6 +132,14 @@ export class SimulatedWorld {
     };
     run().catch((thrown: unknown) => this.fatal.push(toError(thrown)));
     return started;
+  }
+
+  #rewritten(at: PartitionName, records: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
+    const { rewrite } = this.#sabotage;
+    if (rewrite === undefined) return records;
+    const ends = (topic: string, partition: number): number =>
+      this.cluster.topics.partition({ topic, partition })?.bounds.high ?? 0;
+    return records.map((record) => rewrite(at, record, ends));
   }
 
   #serviceWorld(host: string): ServiceWorld {

@@ -141,10 +141,13 @@ describe('an answer to who asked', () => {
           unknown
         >,
       );
-    const check = { [resultsTopic]: named('result'), [deadLettersTopic]: named('dead-letter') };
+    const check = new Map([
+      [resultsTopic, named('result')],
+      [deadLettersTopic, named('dead-letter')],
+    ]);
     for (const delivery of events.flatMap(of)) {
       if (delivery.to !== 'public') continue;
-      const validate = check[delivery.topic];
+      const validate = check.get(delivery.topic);
       expect(validate?.(delivery.value), JSON.stringify(validate?.errors)).toBe(true);
     }
   });
