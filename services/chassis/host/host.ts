@@ -248,29 +248,17 @@ export class Host {
       if (highest >= 0) partitions[name] = highest;
     }
     const services = this.options.services.map((service) => service.logic.name);
-    const { incarnation, host, release } = this.identity;
-    return {
-      incarnation,
-      host,
-      services,
-      partitions,
-      release,
-      atMs: this.options.ports.clock.nowMs(),
-    };
+    return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
   }
 
   private tick(): void {
     if (this.stopping) return;
-    this.cancelTick = this.options.ports.clock.after(this.options.housekeepingMs, () =>
-      this.tick(),
-    );
+    const { clock, logger } = this.options.ports;
+    this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
     this.dropIdle();
     this.marks.write([...this.partitions.values()], this.membership).catch((thrown: unknown) => {
-      this.options.ports.logger.warn(
-        { error: toError(thrown).message },
-        'watermarks not written; later',
-      );
+      logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });
   }
 

@@ -1,0 +1,329 @@
+import type { soundFiles } from './catalog-directory.ts';
+
+/** One mistake in one file of a sound catalog, and the problem that it must give. */
+export type CatalogMistake = Readonly<{
+  name: string;
+  file: keyof typeof soundFiles & string;
+  from: string;
+  to: string;
+  /** line:column, and what reason and fix must say. */
+  at: string;
+  reason: RegExp;
+  fix: RegExp;
+}>;
+
+export const catalogMistakes: readonly CatalogMistake[] = [
+  ...unreadable(),
+  ...wrongShapes(),
+  ...wrongPlans(),
+  ...wrongAgents(),
+  ...wrongTools(),
+  ...wrongExpressions(),
+];
+
+function unreadable(): CatalogMistake[] {
+  const file = 'pools.yaml';
+  return [
+    {
+      ...{ name: 'text that is not YAML', file, from: 'Works.', to: '"Works.' },
+      ...{ at: '3:1', reason: /not valid YAML/, fix: /Correct the YAML/ },
+    },
+    {
+      ...{
+        name: 'a member that stands twice',
+        file: 'models.yaml',
+        from: 'writer',
+        to: 'writer: a/b\nwriter',
+      },
+      ...{ at: '2:1', reason: /not valid YAML.*unique/, fix: /Correct the YAML/ },
+    },
+    {
+      ...{
+        name: 'a number that JSON does not know',
+        file: 'plans/pair.yaml',
+        from: 'default: 2',
+        to: 'default: .inf',
+      },
+      ...{ at: '6:26', reason: /cannot stand in JSON/, fix: /Use text, a number/ },
+    },
+    {
+      ...{
+        name: 'a tag that YAML cannot resolve',
+        file: 'models.yaml',
+        from: 'scripted',
+        to: '!js scripted',
+      },
+      ...{ at: '1:9', reason: /Unresolved tag/, fix: /Correct/ },
+    },
+  ];
+}
+
+function wrongShapes(): CatalogMistake[] {
+  const plan = 'plans/pair.yaml';
+  return [
+    {
+      ...{ name: 'an unknown member', file: plan, from: 'needs:', to: 'need:' },
+      ...{ at: '16:5', reason: /"need" is unknown/, fix: /needs/ },
+    },
+    {
+      ...{ name: 'a missing member', file: plan, from: '    pool: work\n', to: '' },
+      ...{ at: '9:5', reason: /has no "pool"/, fix: /Add "pool"/ },
+    },
+    {
+      ...{ name: 'a version that is a number', file: plan, from: '1.0.0', to: '1.0' },
+      ...{ at: '2:1', reason: /"version" must be string/, fix: /"1\.0\.0"/ },
+    },
+    {
+      ...{ name: 'an id with spaces', file: plan, from: 'id: one', to: 'id: one two' },
+      ...{ at: '9:5', reason: /"id" must match/, fix: /Expected: A letter/ },
+    },
+    {
+      ...{
+        name: 'an unknown kind of agent',
+        file: 'agents/writer.yaml',
+        from: 'kind: model',
+        to: 'kind: robot',
+      },
+      ...{ at: '1:1', reason: /no known "kind"/, fix: /procedure, model/ },
+    },
+    {
+      ...{
+        name: 'an unknown kind of runner',
+        file: 'tools/echo.yaml',
+        from: 'builtin',
+        to: 'shell',
+      },
+      ...{ at: '7:1', reason: /"runner" has no known "kind"/, fix: /builtin, mcp, sandbox/ },
+    },
+    {
+      ...{
+        name: 'a value outside a list',
+        file: 'tools/echo.yaml',
+        from: 'risk: low',
+        to: 'risk: tiny',
+      },
+      ...{ at: '5:1', reason: /"risk" has an unknown value/, fix: /low, medium, high, critical/ },
+    },
+    {
+      ...{
+        name: 'a number above its limit',
+        file: plan,
+        from: '    pool: work',
+        to: '    pool: work\n    attemptsMax: 21',
+      },
+      ...{ at: '11:5', reason: /"attemptsMax" must be <= 20/, fix: /1 to 20/ },
+    },
+    {
+      ...{
+        name: 'a model that is no model name',
+        file: 'models.yaml',
+        from: 'scripted/writer',
+        to: 'scripted',
+      },
+      ...{ at: '1:1', reason: /"writer" must match/, fix: /provider\/model/ },
+    },
+    {
+      ...{
+        name: 'the value of a variable in the list of variables',
+        file: 'mcp-servers.yaml',
+        from: 'HOME',
+        to: 'TOKEN=abc',
+      },
+      ...{ at: '6:9', reason: /must match/, fix: /never a value/ },
+    },
+    {
+      ...{
+        name: 'a name of a server with a capital',
+        file: 'mcp-servers.yaml',
+        from: 'files:',
+        to: 'files: { package: a, bin: b }\nFiles:',
+      },
+      ...{ at: '2:1', reason: /"Files" is no name/, fix: /Lower-case/ },
+    },
+    {
+      ...{
+        name: 'a file that is a text',
+        file: 'agents/writer.yaml',
+        from: soundFiles['agents/writer.yaml'] ?? '',
+        to: 'hello',
+      },
+      ...{ at: '1:1', reason: /The file must be object/, fix: /./ },
+    },
+  ];
+}
+
+function wrongPlans(): CatalogMistake[] {
+  const file = 'plans/pair.yaml';
+  return [
+    {
+      ...{
+        name: 'a cycle',
+        file,
+        from: '    agent: worker',
+        to: '    agent: worker\n    needs: [two]',
+      },
+      ...{ at: '12:5', reason: /wait for one another: one -> two -> one/, fix: /Remove one/ },
+    },
+    {
+      ...{ name: 'a task that needs itself', file, from: 'needs: [one]', to: 'needs: [two]' },
+      ...{ at: '16:5', reason: /two -> two/, fix: /Remove/ },
+    },
+    {
+      ...{
+        name: 'the same id twice',
+        file,
+        from: 'output:',
+        to: '  - { id: one, pool: work, agent: writer }\noutput:',
+      },
+      ...{ at: '17:7', reason: /another task "one" above/, fix: /id of its own/ },
+    },
+    {
+      ...{ name: 'an unknown pool', file, from: 'pool: work', to: 'pool: wrok' },
+      ...{ at: '10:5', reason: /no pool "wrok"/, fix: /Use one of: work/ },
+    },
+    {
+      ...{ name: 'an unknown agent', file, from: 'agent: writer', to: 'agent: painter' },
+      ...{ at: '15:5', reason: /no agent "painter"/, fix: /worker, writer/ },
+    },
+    {
+      ...{ name: 'an unknown need', file, from: 'needs: [one]', to: 'needs: [one, three]' },
+      ...{ at: '16:18', reason: /no task "three"/, fix: /one, two/ },
+    },
+    {
+      ...{ name: 'an unknown task in the output', file, from: 'tasks: [two]', to: 'tasks: [six]' },
+      ...{ at: '19:11', reason: /no task "six"/, fix: /one, two/ },
+    },
+    {
+      ...{ name: 'a default of another type', file, from: 'default: 2', to: 'default: two' },
+      ...{ at: '6:26', reason: /default of "depth" is not a number/, fix: /default or the type/ },
+    },
+  ];
+}
+
+function wrongAgents(): CatalogMistake[] {
+  const worker = 'agents/worker.yaml';
+  return [
+    {
+      ...{
+        name: 'an unknown tool of an agent',
+        file: 'agents/writer.yaml',
+        from: 'model: writer',
+        to: 'model: writer\ntools: [hammer]',
+      },
+      ...{ at: '7:9', reason: /no tool "hammer"/, fix: /echo, read/ },
+    },
+    {
+      ...{
+        name: 'a step whose tool the agent does not list',
+        file: worker,
+        from: 'tools: [echo, read]',
+        to: 'tools: [echo]',
+      },
+      ...{ at: '12:5', reason: /calls "read".*do not list/, fix: /Add "read"/ },
+    },
+    {
+      ...{ name: 'two steps of one id', file: worker, from: 'id: second', to: 'id: first' },
+      ...{ at: '11:5', reason: /another step "first"/, fix: /id of its own/ },
+    },
+    {
+      ...{
+        name: 'an unknown alias of a model',
+        file: 'agents/writer.yaml',
+        from: 'model: writer',
+        to: 'model: poet',
+      },
+      ...{ at: '6:1', reason: /no model "poet"/, fix: /writer/ },
+    },
+  ];
+}
+
+function wrongTools(): CatalogMistake[] {
+  return [
+    {
+      ...{
+        name: 'an unknown MCP server',
+        file: 'tools/read.yaml',
+        from: 'server: files',
+        to: 'server: disks',
+      },
+      ...{ at: '7:22', reason: /no MCP server "disks"/, fix: /files/ },
+    },
+    {
+      ...{
+        name: 'an input schema with a misspelt keyword',
+        file: 'tools/read.yaml',
+        from: '  properties',
+        to: '  propertys',
+      },
+      ...{ at: '9:1', reason: /not a valid JSON Schema.*propertys/, fix: /2020-12/ },
+    },
+    {
+      ...{
+        name: 'an input schema that is not of an object',
+        file: 'tools/echo.yaml',
+        from: 'type: object',
+        to: 'type: array',
+      },
+      ...{ at: '9:1', reason: /arguments of a tool are an object/, fix: /type: object/ },
+    },
+    {
+      ...{
+        name: 'a variable that nobody fills in',
+        file: 'mcp-servers.yaml',
+        from: `\${workspace}/sub`,
+        to: `\${home}`,
+      },
+      ...{ at: '4:26', reason: /"\$\{home\}" has no value/, fix: /workspace/ },
+    },
+  ];
+}
+
+function wrongExpressions(): CatalogMistake[] {
+  return [
+    {
+      ...{
+        name: 'a bad expression in the input of a task',
+        file: 'plans/pair.yaml',
+        from: '=inputs.path',
+        to: '=inputs.',
+      },
+      ...{ at: '12:14', reason: /tasks\[0\]\.input\.path/, fix: /./ },
+    },
+    {
+      ...{
+        name: 'a bad expression in the shape of the output',
+        file: 'plans/pair.yaml',
+        from: '=tasks.two',
+        to: '=(',
+      },
+      ...{ at: '20:3', reason: /output\.shape/, fix: /./ },
+    },
+    {
+      ...{
+        name: 'a bad expression in the arguments of a step',
+        file: 'agents/worker.yaml',
+        from: 'path: =input.path',
+        to: 'path: =1 +',
+      },
+      ...{ at: '15:7', reason: /steps\[1\]\.arguments\.path/, fix: /./ },
+    },
+    {
+      ...{
+        name: 'a bad condition of a step',
+        file: 'agents/worker.yaml',
+        from: '=steps.first.said = "go"',
+        to: '$random() > 0',
+      },
+      ...{ at: '13:5', reason: /steps\[1\]\.when.*\$random is not allowed/, fix: /as an input/ },
+    },
+    {
+      ...{
+        name: 'a bad prompt',
+        file: 'agents/writer.yaml',
+        from: '=$string(input)',
+        to: '=$string(',
+      },
+      ...{ at: '7:1', reason: /expression in prompt/i, fix: /./ },
+    },
+  ];
+}
