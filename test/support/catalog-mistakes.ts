@@ -1,4 +1,4 @@
-import type { soundFiles } from './catalog-directory.ts';
+import { soundFiles } from './catalog-directory.ts';
 
 /** One mistake in one file of a sound catalog, and the problem that it must give. */
 export type CatalogMistake = Readonly<{
