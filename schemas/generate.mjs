@@ -18,7 +18,9 @@ export function readEventSchemas() {
 }
 
 const local = (schema) =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"urn:longrein:content:v1"', '"#/definitions/ContentV1"'));
+  JSON.parse(
+    JSON.stringify(schema).replaceAll('"urn:longrein:content:v1"', '"#/definitions/ContentV1"'),
+  );
 
 function strip(schema) {
   const { $schema: _dialect, $id: _id, ...rest } = local(schema);
@@ -45,10 +47,12 @@ export async function generateTypes(events) {
   });
   const types = code
     .replace(/export interface AllEvents \{\s*\}\n/, '')
-    .replace(/^ \* \n \* This interface was referenced[^]*?\n(?= \*\/)/gm, '');
+    .replace(/^ \* \n \* This interface was referenced[\s\S]*?\n(?= \*\/)/gm, '');
   const type = (event) => event.properties.type.const;
   const table = (kind) =>
-    events.filter((event) => event['x-record'] === kind).map((event) => `  '${type(event)}': ${event.title};`);
+    events
+      .filter((event) => event['x-record'] === kind)
+      .map((event) => `  '${type(event)}': ${event.title};`);
   const lists = [
     `/** Events that a service decides: they stand in turns. */\nexport interface TurnEvents {\n${table('turn').join('\n')}\n}`,
     `/** Events from outside a session: each is one input record. */\nexport interface InputEvents {\n${table('input').join('\n')}\n}`,
@@ -60,7 +64,9 @@ export async function generateTypes(events) {
 /** The record schema with its list of events brought up to date. */
 export function withEvents(name, events) {
   const schema = read(`records/${name}.v1.json`);
-  const refs = events.filter((event) => event['x-record'] === name).map((event) => ({ $ref: event.$id }));
+  const refs = events
+    .filter((event) => event['x-record'] === name)
+    .map((event) => ({ $ref: event.$id }));
   if (name === 'turn') schema.properties.events.items = { oneOf: refs };
   else schema.properties.event = { oneOf: refs };
   return `${JSON.stringify(schema, null, 2)}\n`;
@@ -68,17 +74,28 @@ export function withEvents(name, events) {
 
 /** The text of generated/schemas.ts: the schemas as data, so that pure code can validate without reading files. */
 export function generateSchemas(events) {
-  const list = (name, items) => `export const ${name}: readonly JsonObject[] = ${JSON.stringify(items, null, 1)};`;
-  const records = ['turn', 'input', 'checkpoint', 'epoch'].map((name) => read(`records/${name}.v1.json`));
-  const open = ['goal', 'goal-cancel', 'result', 'dead-letter'].map((name) => read(`public/${name}.v1.json`));
+  const list = (name, items) =>
+    `export const ${name}: readonly JsonObject[] = ${JSON.stringify(items, null, 1)};`;
+  const records = ['turn', 'input', 'checkpoint', 'epoch'].map((name) =>
+    read(`records/${name}.v1.json`),
+  );
+  const open = ['goal', 'goal-cancel', 'result', 'dead-letter'].map((name) =>
+    read(`public/${name}.v1.json`),
+  );
   const content = `export const contentSchema: JsonObject = ${JSON.stringify(read('content.v1.json'), null, 1)};`;
-  const parts = [list('eventSchemas', events), list('recordSchemas', records), list('publicSchemas', open), content];
+  const parts = [
+    list('eventSchemas', events),
+    list('recordSchemas', records),
+    list('publicSchemas', open),
+    content,
+  ];
   return `${banner.replace('JsonValue', 'JsonObject')}\n${parts.join('\n\n')}\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const events = readEventSchemas();
   writeFileSync(join(here, 'generated', 'events.ts'), await generateTypes(events));
-  for (const name of ['turn', 'input']) writeFileSync(join(here, `records/${name}.v1.json`), withEvents(name, events));
+  for (const name of ['turn', 'input'])
+    writeFileSync(join(here, `records/${name}.v1.json`), withEvents(name, events));
   writeFileSync(join(here, 'generated', 'schemas.ts'), generateSchemas(events));
 }

@@ -19,8 +19,12 @@ export function readSandboxConfig(
 ): SandboxConfig {
   const parsed = schema.safeParse(environment);
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new LongreinError('CONFIG_INVALID', problems.join('; '), { fix: 'correct or unset the variable' });
+    const problems = parsed.error.issues.map(
+      (issue) => `${issue.path.join('.')}: ${issue.message}`,
+    );
+    throw new LongreinError('CONFIG_INVALID', problems.join('; '), {
+      fix: 'correct or unset the variable',
+    });
   }
   const { data } = parsed;
   const timeMs = data.LONGREIN_SANDBOX_TIME_MS;

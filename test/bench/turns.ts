@@ -124,7 +124,10 @@ if (process.argv[1] === here) {
   const { readRuntimeConfig } = await import('../../services/chassis/config/runtime-config.ts');
   const host = await startHost(readRuntimeConfig(), process.argv.slice(2));
   process.on('SIGTERM', () => {
-    host.stop(3_000).finally(() => process.exit(0));
+    host.stop(3_000).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
   });
   process.send?.('ready');
 }

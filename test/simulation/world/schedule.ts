@@ -127,7 +127,8 @@ const sendings = (goals: readonly GoalToSend[]): Action[] =>
 /** Every schedule has at least one crash and one zombie, whatever else it draws. */
 function disturbances(dice: Dice, calmAtMs: number): Action[] {
   const when = (): number => dice.between(800, calmAtMs - 1);
-  const drawn = Array.from({ length: dice.between(4, 12) }, () => disturbance(dice, when()));
+  const most = dice.pick([8, 12, 12, 30]);
+  const drawn = Array.from({ length: dice.between(4, most) }, () => disturbance(dice, when()));
   const crash: Action = { atMs: when(), do: 'crash', victim: dice.fraction() };
   const forMs = dice.between(1_000, 9_000);
   const deafMs = dice.between(100, 2_000);
@@ -142,10 +143,10 @@ function disturbances(dice: Dice, calmAtMs: number): Action[] {
 }
 
 function ratesOf(dice: Dice): AppendRates {
-  const level = dice.pick([0.2, 0.6, 1, 2]);
+  const level = dice.pick([0.2, 0.6, 1, 2, 4]);
   const rate = (most: number): number => dice.fraction() * most * level;
   const [lost, lostAck, delayed] = [rate(0.06), rate(0.06), rate(0.06)];
-  return { lost, lostAck, delayed, late: rate(0.03), refused: rate(0.01) };
+  return { lost, lostAck, delayed, late: rate(0.03), refused: rate(0.02) };
 }
 
 /** The schedule of a seed. */
