@@ -31,6 +31,8 @@ export const limits = {
   checkpointRecords: 200,
   /** How long a cancel waits for the opening of its session. */
   earlyCancelMs: 3_600_000,
+  /** Records that a restart may have to read again for the sake of one idle session. */
+  carryForwardRecords: 5_000,
   /** How long closed sessions are remembered (DESIGN 3.8). */
   dedupeHorizonMs: 7 * 86_400_000,
 } as const;

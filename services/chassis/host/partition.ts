@@ -280,8 +280,9 @@ export class Partition {
   /** Writes checkpoints of sessions that have moved, so that a restore is short. */
   checkpoint(everything: boolean): void {
     if (!this.caughtUp || this.queue.halted) return;
-    const least = everything ? 1 : limits.checkpointRecords;
-    for (const slot of this.table.slots()) this.settler.checkpoint(slot, least);
+    const recordsLeast = everything ? 1 : limits.checkpointRecords;
+    const at = { recordsLeast, position: this.queue.expected };
+    for (const slot of this.table.slots()) this.settler.checkpoint(slot, at);
   }
 
   /** The marks of the services that this host owns here. */

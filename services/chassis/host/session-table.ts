@@ -132,8 +132,11 @@ export class SessionTable {
   noteCheckpoint(header: RecordHeader, offset: number): void {
     const seat = this.bySession.get(header.session)?.seats.get(header.service);
     if (seat?.known !== true || header.cursorOffset > seat.entry.core.last.offset) return;
-    seat.firstNeeded = Math.max(seat.firstNeeded, Math.min(offset, header.cursorOffset + 1));
-    if (header.cursorOffset === seat.entry.core.last.offset) seat.sinceCheckpoint = 0;
+    // Where nothing of the session lies between its cursor and the checkpoint, the checkpoint alone is enough.
+    const whole = header.cursorOffset === seat.entry.core.last.offset;
+    const from = whole ? offset : Math.min(offset, header.cursorOffset + 1);
+    seat.firstNeeded = Math.max(seat.firstNeeded, from);
+    if (whole) seat.sinceCheckpoint = 0;
   }
 
   /** All was read: what has neither opening nor checkpoint belongs to sessions that have ended. */

@@ -1,3 +1,4 @@
+import { limits } from '../../../schemas/limits.ts';
 import { toError } from '../errors.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
 import { decideEntry, type FactsInput } from '../protocol/decision.ts';
@@ -186,13 +187,20 @@ export class Settler {
     }
   }
 
-  /** A checkpoint of each owned seat that has moved by at least so many records and has nothing open. */
-  checkpoint(slot: Slot, recordsLeast: number): void {
+  /**
+   * A checkpoint of each owned seat that has nothing open and has moved by at least so many records, or holds the
+   * watermark far behind the position: an idle session is carried forward (DESIGN 3.11).
+   */
+  checkpoint(slot: Slot, at: { recordsLeast: number; position: number }): void {
     if (slot.inFlight.size > 0) return;
     for (const seat of slot.seats.values()) {
       const epoch = this.parts.ownership.epochOf(seat.logic.name);
       if (epoch === undefined || !seat.known || seat.entry.causes.length > 0) continue;
-      if (seat.sinceCheckpoint < recordsLeast || seat.entry.core.status !== 'open') continue;
+      const needed = Math.max(seat.firstNeeded, seat.carriedAt);
+      const holds = at.position - needed > limits.carryForwardRecords;
+      const due = holds || seat.sinceCheckpoint >= at.recordsLeast;
+      if (!due || seat.entry.core.status !== 'open') continue;
+      seat.carriedAt = at.position;
       this.writeCheckpoint(slot, seat, epoch);
     }
   }

@@ -17,6 +17,8 @@ export type Seat = {
   firstNeeded: number;
   /** Records folded since the last checkpoint that was read back. */
   sinceCheckpoint: number;
+  /** Position at which the newest checkpoint was written. */
+  carriedAt: number;
   /** Decide even without causes: facts changed. */
   kick: boolean;
 };
@@ -48,7 +50,8 @@ export class Slot {
     const known = this.seats.get(logic.name);
     if (known !== undefined) return known;
     const entry = newEntry(logic, this.session);
-    const counts = { firstNeeded: Number.POSITIVE_INFINITY, sinceCheckpoint: 0, rootCursor: -1 };
+    const offsets = { firstNeeded: Number.POSITIVE_INFINITY, rootCursor: -1, carriedAt: -1 };
+    const counts = { ...offsets, sinceCheckpoint: 0 };
     const seat: Seat = { logic, entry, known: false, waiting: [], kick: false, ...counts };
     this.seats.set(logic.name, seat);
     return seat;

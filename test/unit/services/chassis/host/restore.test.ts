@@ -197,3 +197,22 @@ describe('a start in the middle of a session', () => {
     expect(countOf(world, 'task.skipped')).toBe(before + 2);
   });
 });
+
+test('an idle session does not hold the mark: it is carried forward, once per stretch of the log', async () => {
+  const world = await CounterWorld.start();
+  const first = await world.startHost('one');
+  world.open(session);
+  await sendMany(world, 2);
+  const at = { topic, partition: partitionOf(session, partitions) };
+  const { key = '', headers = {}, value = null } = world.records(session)[0] ?? {};
+  const repeat = { key, headers, value };
+  const stretch = Array.from({ length: limits.carryForwardRecords + 50 }, () => repeat);
+  await world.during(world.cluster.connect('elsewhere').append(at, stretch));
+  await world.clock.run(20_000);
+  expect(world.checkpointsOf(session)).toHaveLength(1);
+  expect(marksOf(world).at(-1)?.offset).toBeGreaterThan(limits.carryForwardRecords);
+  first.log.crash();
+  await world.startHost('two');
+  await sendMany(world, 2);
+  expect(countOf(world, 'task.skipped')).toBe(4);
+});
