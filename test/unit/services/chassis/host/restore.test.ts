@@ -206,8 +206,10 @@ test('an idle session does not hold the mark: it is carried forward, once per st
   const at = { topic, partition: partitionOf(session, partitions) };
   const { key = '', headers = {}, value = null } = world.records(session)[0] ?? {};
   const repeat = { key, headers, value };
-  const stretch = Array.from({ length: limits.carryForwardRecords + 50 }, () => repeat);
-  await world.during(world.cluster.connect('elsewhere').append(at, stretch));
+  const elsewhere = world.cluster.connect('elsewhere');
+  for (let sentOnes = 0; sentOnes < limits.carryForwardRecords + 50; sentOnes += 500) {
+    await world.during(elsewhere.append(at, Array.from({ length: 500 }, () => repeat)));
+  }
   await world.clock.run(20_000);
   expect(world.checkpointsOf(session)).toHaveLength(1);
   expect(marksOf(world).at(-1)?.offset).toBeGreaterThan(limits.carryForwardRecords);
