@@ -208,7 +208,12 @@ test('an idle session does not hold the mark: it is carried forward, once per st
   const repeat = { key, headers, value };
   const elsewhere = world.cluster.connect('elsewhere');
   for (let sentOnes = 0; sentOnes < limits.carryForwardRecords + 50; sentOnes += 500) {
-    await world.during(elsewhere.append(at, Array.from({ length: 500 }, () => repeat)));
+    await world.during(
+      elsewhere.append(
+        at,
+        Array.from({ length: 500 }, () => repeat),
+      ),
+    );
   }
   await world.clock.run(20_000);
   expect(world.checkpointsOf(session)).toHaveLength(1);
