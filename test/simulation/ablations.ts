@@ -47,8 +47,9 @@ function runsTwice(effects: Effects<unknown>): Effects<unknown> {
   };
 }
 
-/** A request counts as its own permit. */
+/** A request counts as its own permit, and the guard is not asked. */
 function claimsUnasked(logic: AnyLogic): AnyLogic {
+  if (logic.name === 'tool-guard') return { ...logic, decide: () => [] };
   if (logic.name !== 'tool-runner') return logic;
   return {
     ...logic,

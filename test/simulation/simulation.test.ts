@@ -3,10 +3,10 @@ import { reportOf, runSeed } from './batch.ts';
 import { type Coverage, missingKinds, neededKinds } from './world/coverage.ts';
 
 /**
- * So many seeds take about a minute on one of two busy processors. `npm run simulate` runs as many as one likes; a seed
- * that fails prints the command that runs it alone.
+ * So many seeds take about half a minute on an idle processor and a minute on two busy ones. `npm run simulate` runs as
+ * many as one likes; a seed that fails prints the command that runs it alone.
  */
-const seeds = 80;
+const seeds = 120;
 
 test(`${seeds} seeded schedules of all services keep every rule, and between them every fault occurs`, async () => {
   const coverage: Coverage = new Map();
