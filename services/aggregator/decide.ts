@@ -26,7 +26,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
 
 /** What the supervisor would do, were it able to decide: end the session, and close it once the result is out. */
 function standIn({ session, orphaned }: AggregatorState): readonly Draft[] {
-  if (orphaned === null) return [];
+  if (orphaned === undefined) return [];
   if (orphaned.resultDelivered && session.value === 'ended') return [event('session.closed', {})];
   if (sessionIsOver(session)) return [];
   const data = { code: 'DECISION_FAILED' };

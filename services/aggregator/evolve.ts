@@ -93,7 +93,7 @@ function delivered(
   state: AggregatorState,
   { service }: SeenEvent<'delivery.acknowledged'>,
 ): AggregatorState {
-  if (state.orphaned === null || service !== 'aggregator') return state;
+  if (state.orphaned === undefined || service !== 'aggregator') return state;
   return { ...state, orphaned: { ...state.orphaned, resultDelivered: true } };
 }
 

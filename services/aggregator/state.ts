@@ -46,7 +46,7 @@ export type AggregatorState = Readonly<{
   stopping: boolean;
   ending: Ending | null;
   /** The supervisor cannot decide in this session any more: what it alone would do falls to the aggregator. */
-  orphaned: Readonly<{ message: string; resultDelivered: boolean }> | null;
+  orphaned?: Readonly<{ message: string; resultDelivered: boolean }>;
   usage: Usage;
 }>;
 
@@ -59,6 +59,5 @@ export const initialState: AggregatorState = {
   tasks: [],
   stopping: false,
   ending: null,
-  orphaned: null,
   usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 },
 };
