@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keysTopic } from '../../schemas/topics.ts';
+import { keysTopic, sessionTopic } from '../../schemas/topics.ts';
 import { goalLogId, sessionId } from '../../services/chassis/protocol/ids.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { stackUnderTest } from '../support/live-stack.ts';
 import { type SessionLog, SessionLogs } from '../support/session-log.ts';
+import { expectStored, expectVerified } from '../support/session-proof.ts';
 
 const stack = stackUnderTest();
 const counterDir = mkdtempSync(join(tmpdir(), 'longrein-counters-'));
@@ -79,6 +80,8 @@ describe('a host that is killed', () => {
     const result = await desk.result(id);
     expect(result).toMatchObject({ status: 'completed', output: undisturbed.output });
     await settled(id);
+    await expectVerified(stack, [result.session, undisturbed.session, goalLogId(result.session)]);
+    await expectStored(stack, sessionTopic('normal'));
   });
 
   it('between claim and outcome never makes an effect happen twice', async () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sessionTopic } from '../../schemas/topics.ts';
 import { serviceNames } from '../../services/main.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { stackUnderTest } from '../support/live-stack.ts';
 import { SessionLogs } from '../support/session-log.ts';
+import { expectStored, expectVerified } from '../support/session-proof.ts';
 
 const stack = stackUnderTest();
 const hosts: LiveHost[] = [];
@@ -36,6 +38,9 @@ it('a process for each service gives the report that one process for all gives',
   const apart = await desk.result(await desk.submit(goal));
   expect(apart.status).toBe('completed');
   expect(apart.output).toEqual(together.output);
+  await sessions.closed(apart.session);
+  await expectVerified(stack, [together.session, apart.session]);
+  await expectStored(stack, sessionTopic('normal'));
   const { events } = await sessions.closed(apart.session);
   // Pools are services of their own that share a process here.
   const processOf = new Map(
