@@ -13,6 +13,8 @@ import type { HostPorts } from './ports.ts';
  * W2 Turns and checkpoints get their numbers when they are first sent, counted per service and epoch.
  * W3 What was never sent may be dropped; what was sent never is.
  * W4 A batch is never cut by a request.
+ * W5 Who shares a request with a record that the broker refuses is not refused with it, unless it is numbered: then its
+ *    service asks for a new epoch and decides again.
  */
 
 export type DraftRecord = Readonly<{ id: string; body: RecordBody; traceparent: string }>;
@@ -54,6 +56,8 @@ export class PartitionWriter {
   private readonly queue: Queued[] = [];
   private readonly sequences = new Map<string, number>();
   private running = false;
+  /** So many of the next batches go in requests of their own: one of them made the broker refuse their company. */
+  private singly = 0;
   private closed = false;
 
   private readonly partition: PartitionName;
@@ -133,6 +137,7 @@ export class PartitionWriter {
     const queued: Queued[] = [];
     let bytes = 0;
     while (this.queue.length > 0 && records.length < limits.requestRecordsMax) {
+      if (this.singly > 0 && queued.length > 0) break;
       const next = this.queue[0] as Queued;
       const encoded = await this.encode(next);
       if (encoded === undefined) {
@@ -149,6 +154,7 @@ export class PartitionWriter {
         placed.push(one.body === undefined ? undefined : { header: one.header(), body: one.body });
       }
     }
+    this.singly = Math.max(0, this.singly - queued.length);
     return { records, placed, queued };
   }
 
@@ -237,12 +243,22 @@ export class PartitionWriter {
 
   private refused(request: Request, error: Error): void {
     this.ports.logger.error({ ...this.partition, error: error.message }, 'append refused');
+    const alone = request.queued.length === 1;
+    const again = alone ? [] : request.queued.filter((queued) => !isNumbered(queued));
     for (const queued of request.queued) {
+      if (again.includes(queued)) continue;
       if ('record' in queued) queued.onRefused?.(error);
       else queued.batch.onRefused?.(error);
     }
+    this.queue.unshift(...again);
+    this.singly += again.length;
   }
 }
+
+/** What holds turns or checkpoints is bound to its numbers, and they are lost with the request. */
+const isNumbered = (queued: Queued): boolean =>
+  !('record' in queued) &&
+  queued.batch.records.some(({ body }) => body.kind === 'turn' || body.kind === 'checkpoint');
 
 const recordOverheadBytes = 32;
 

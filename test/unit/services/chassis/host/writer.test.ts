@@ -213,6 +213,33 @@ describe('numbers', () => {
   });
 });
 
+describe('a refused request', () => {
+  test('is sent again piece by piece: only what the broker refuses alone is refused', async () => {
+    const { writer, next } = bench();
+    const refused: string[] = [];
+    const noting = (batch: Batch): Batch => {
+      const id = batch.records[0]?.id ?? '';
+      return { ...batch, onRefused: () => void refused.push(id) };
+    };
+    writer.push(input('first'));
+    const first = await next();
+    for (const batch of [input('good'), input('bad'), turn('t1'), input('last')]) {
+      writer.push(noting(batch));
+    }
+    first.acknowledge(0);
+    (await next()).fail('refused');
+    const good = await next();
+    expect(refused).toEqual(['t1']);
+    expect(idsOf(good)).toEqual(['good']);
+    good.acknowledge(1);
+    const bad = await next();
+    expect(idsOf(bad)).toEqual(['bad']);
+    bad.fail('refused');
+    expect(idsOf(await next())).toEqual(['last']);
+    expect(refused).toEqual(['t1', 'bad']);
+  });
+});
+
 describe('what was appended', () => {
   test('is told to each batch with its offset, and past the reader with header and body', async () => {
     const { writer, next, placed } = bench();
