@@ -1,31 +1,36 @@
-import { createAggregator } from './aggregator/service.ts';
 import { LongreinError } from './chassis/errors.ts';
 import type { ServiceFactory } from './chassis/host/service-context.ts';
-import { createEventStoreService } from './event-store/service.ts';
-import { createIntake } from './intake/service.ts';
-import { createModelGateway } from './model-gateway/service.ts';
-import { createPlanner } from './planner/service.ts';
-import { createSandboxExecutor } from './sandbox-executor/service.ts';
-import { createSupervisor } from './supervisor/service.ts';
-import { createToolGuard } from './tool-guard/service.ts';
-import { createToolRunner } from './tool-runner/service.ts';
-import { createWorkerPool } from './worker-pool/service.ts';
 
 /**
  * The composition root: the only place that knows all services. They never import each other; a host is any set of them.
  */
 
+/** A service's code is loaded when a host runs it: a host of one carries no other. */
+const loaded =
+  (load: () => Promise<ServiceFactory>): ServiceFactory =>
+  async (context) =>
+    (await load())(context);
+
 const single: Readonly<Record<string, ServiceFactory>> = {
-  intake: createIntake,
-  planner: createPlanner,
-  supervisor: createSupervisor,
-  'model-gateway': createModelGateway,
-  'tool-guard': createToolGuard,
-  'tool-runner': createToolRunner,
-  'sandbox-executor': createSandboxExecutor,
-  aggregator: createAggregator,
-  'event-store': createEventStoreService,
+  intake: loaded(async () => (await import('./intake/service.ts')).createIntake),
+  planner: loaded(async () => (await import('./planner/service.ts')).createPlanner),
+  supervisor: loaded(async () => (await import('./supervisor/service.ts')).createSupervisor),
+  'model-gateway': loaded(
+    async () => (await import('./model-gateway/service.ts')).createModelGateway,
+  ),
+  'tool-guard': loaded(async () => (await import('./tool-guard/service.ts')).createToolGuard),
+  'tool-runner': loaded(async () => (await import('./tool-runner/service.ts')).createToolRunner),
+  'sandbox-executor': loaded(
+    async () => (await import('./sandbox-executor/service.ts')).createSandboxExecutor,
+  ),
+  aggregator: loaded(async () => (await import('./aggregator/service.ts')).createAggregator),
+  'event-store': loaded(
+    async () => (await import('./event-store/service.ts')).createEventStoreService,
+  ),
 };
+
+const pool = (name: string): ServiceFactory =>
+  loaded(async () => (await import('./worker-pool/service.ts')).createWorkerPool(name));
 
 /** Names that `longrein start` takes, besides `all`; `worker-pool` stands for every pool, `worker-pool:NAME` for one. */
 export const serviceNames: readonly string[] = [...Object.keys(single), 'worker-pool'];
@@ -37,20 +42,28 @@ function unknownService(name: string): LongreinError {
 }
 
 function poolFactories(name: string, pools: readonly string[]): ServiceFactory[] {
-  const [, pool] = name.split(':');
-  if (pool === undefined) return pools.map(createWorkerPool);
-  if (pools.includes(pool)) return [createWorkerPool(pool)];
-  throw new LongreinError('POOL_UNKNOWN', `there is no pool "${pool}"`, {
+  const [, named] = name.split(':');
+  if (named === undefined) return pools.map(pool);
+  if (pools.includes(named)) return [pool(named)];
+  throw new LongreinError('POOL_UNKNOWN', `there is no pool "${named}"`, {
     fix: `the catalog's pools are: ${pools.join(', ')}`,
   });
 }
 
+export type Installation = Readonly<{
+  /** Names of the catalog's pools. */
+  pools: readonly string[];
+  /** Without a ClickHouse, `all` leaves the event store out; by its name it still says what it misses. */
+  clickhouse: boolean;
+}>;
+
 /** The factories of the named services. Throws LongreinError SERVICE_UNKNOWN or POOL_UNKNOWN. */
 export function factoriesOf(
   names: readonly string[],
-  pools: readonly string[],
+  { pools, clickhouse }: Installation,
 ): readonly ServiceFactory[] {
-  const wanted = names.includes('all') ? serviceNames : names;
+  const everything = serviceNames.filter((name) => clickhouse || name !== 'event-store');
+  const wanted = names.includes('all') ? everything : names;
   return [...new Set(wanted)].flatMap((name) => {
     if (name === 'worker-pool' || name.startsWith('worker-pool:'))
       return poolFactories(name, pools);

@@ -4,5 +4,7 @@ import { mainHost } from '../../dist/services/chassis/host/main.js';
 import { readCatalog } from '../../dist/services/chassis/host/run-host.js';
 import { factoriesOf } from '../../dist/services/main.js';
 
-const pools = readCatalog(readRuntimeConfig()).pools.map((pool) => pool.name);
-await mainHost(factoriesOf(process.argv.slice(2), pools));
+const config = readRuntimeConfig();
+const pools = readCatalog(config).pools.map((pool) => pool.name);
+const clickhouse = config.clickhouseUrl !== undefined;
+await mainHost(factoriesOf(process.argv.slice(2), { pools, clickhouse }));

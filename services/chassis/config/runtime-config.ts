@@ -9,8 +9,8 @@ import { packageRoot } from './package-root.ts';
 
 const stackSchema = z.object({
   brokers: z.array(z.string()).optional(),
-  registryUrl: z.string().optional(),
-  clickhouseUrl: z.string().optional(),
+  registryUrl: z.string().nullish(),
+  clickhouseUrl: z.string().nullish(),
 });
 
 const list = z.string().transform((text) =>
@@ -108,12 +108,12 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
   const brokers = given.LONGREIN_BROKERS ?? stack.brokers ?? [];
   if (brokers.length === 0)
     throw missing('broker', 'LONGREIN_BROKERS (host:port, comma separated)');
-  const registryUrl = given.LONGREIN_REGISTRY_URL ?? stack.registryUrl;
+  const registryUrl = given.LONGREIN_REGISTRY_URL ?? stack.registryUrl ?? undefined;
   if (registryUrl === undefined) throw missing('schema registry', 'LONGREIN_REGISTRY_URL');
   return Object.freeze({
     brokers,
     registryUrl,
-    clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl,
+    clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl ?? undefined,
     stateDir,
     blobDir: resolve(given.LONGREIN_BLOB_DIR ?? join(stateDir, 'blobs')),
     catalogDirs: (given.LONGREIN_CATALOG ?? [join(packageRoot, 'deploy/examples')]).map((one) =>

@@ -20,7 +20,8 @@ export const start: CommandSpec = {
     const { mainHost } = await import('../../../chassis/host/main.ts');
     const config = readRuntimeConfig(call.environment);
     const pools = readCatalog(config).pools.map((pool) => pool.name);
-    await mainHost(factoriesOf(call.args, pools));
+    const clickhouse = config.clickhouseUrl !== undefined;
+    await mainHost(factoriesOf(call.args, { pools, clickhouse }));
     // From here on the host ends the process itself.
     return await new Promise<never>(() => undefined);
   },

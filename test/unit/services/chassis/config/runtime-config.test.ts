@@ -56,6 +56,19 @@ describe('what is set', () => {
     expect(catalogDirs).toEqual([resolve('a'), resolve('b/c')]);
   });
 
+  test('by a local stack without ClickHouse is a stack without ClickHouse', () => {
+    const stack = {
+      brokers: ['one:9092'],
+      registryUrl: 'http://registry:8081',
+      clickhouseUrl: null,
+    };
+    const directory = stateDir(JSON.stringify(stack));
+    expect(readRuntimeConfig({ LONGREIN_STATE_DIR: directory })).toMatchObject({
+      brokers: ['one:9092'],
+      clickhouseUrl: undefined,
+    });
+  });
+
   test('of other programs is not looked at', () => {
     expect(() => readRuntimeConfig({ ...given, PATH: '/bin', LONGREIN_OTHER: 'x' })).not.toThrow();
   });
