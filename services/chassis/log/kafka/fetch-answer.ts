@@ -13,19 +13,26 @@ export type FetchedPartition = Readonly<{
   bytes: Buffer;
 }>;
 
+export type FetchAnswer = Readonly<{
+  /** Of the whole request; those of partitions stand with them. */
+  errorCode: number;
+  sessionId: number;
+  partitions: readonly FetchedPartition[];
+}>;
+
 /** Throws `BROKER_TOO_OLD` for another version of the protocol (brokers before Kafka 2.3). */
-export function decodeFetchAnswer(answer: {
-  version: number;
-  payload: Buffer;
-}): FetchedPartition[] {
+export function decodeFetchAnswer(answer: { version: number; payload: Buffer }): FetchAnswer {
   if (answer.version !== SUPPORTED_VERSION) {
     throw new LongreinError('BROKER_TOO_OLD', 'The Kafka broker is older than 2.3.', {
       fix: 'Use Kafka 4.0 or newer.',
     });
   }
   const reader = new ByteReader(answer.payload);
-  reader.skip(10); // throttle time, error code and id of a fetch session, which we do not use
-  return reader.list(() => readTopic(reader)).flat();
+  reader.skip(4); // throttle time
+  const errorCode = reader.int16();
+  const sessionId = reader.int32();
+  const partitions = reader.list(() => readTopic(reader)).flat();
+  return { errorCode, sessionId, partitions };
 }
 
 function readTopic(reader: ByteReader): FetchedPartition[] {

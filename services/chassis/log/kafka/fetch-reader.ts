@@ -9,14 +9,15 @@ import { partitionKey, topicUnknown } from '../log-error.ts';
 import type { PartitionName, Reader, ReaderHandlers } from '../port.ts';
 import type { KafkaConnections } from './client.ts';
 import { Delivery } from './delivery.ts';
+import { brokerAnswerError } from './failure.ts';
 import { decodeFetchAnswer } from './fetch-answer.ts';
+import { FetchSession, type SessionFields } from './fetch-session.ts';
 import { type Reading, ReadingTable } from './reading.ts';
 import { Backoff, Wake } from './wake.ts';
 import { askFetch } from './wire.ts';
 
 const LONG_POLL_MS = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
-const PARTITION_BYTES_MAX = 1024 * 1024;
 const READ_UNCOMMITTED = 0;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
@@ -152,23 +153,30 @@ export class FetchReader implements Reader {
   }
 
   async #readFrom(nodeId: number, wake: Wake): Promise<void> {
+    const session = new FetchSession();
     while (!this.#closed) {
       const requested = this.#table.readableAt(nodeId);
       if (requested.length === 0) await wake.wait();
-      else await this.#readOnce(nodeId, requested);
+      else await this.#readOnce(nodeId, requested, session);
     }
   }
 
-  async #readOnce(nodeId: number, requested: readonly Reading[]): Promise<void> {
+  async #readOnce(
+    nodeId: number,
+    requested: readonly Reading[],
+    session: FetchSession,
+  ): Promise<void> {
     try {
       const fetched = await this.#connections.use(nodeId, async (broker) =>
-        decodeFetchAnswer(await askFetch(broker, fetchRequest(requested))),
+        decodeFetchAnswer(await askFetch(broker, fetchRequest(session.fields(requested)))),
       );
-      if (this.#closed) return;
-      const displaced = await this.#delivery.deliver(fetched, requested);
+      if (this.#closed || !session.answered(fetched)) return;
+      if (fetched.errorCode !== 0) throw brokerAnswerError(fetched.errorCode, 'The fetch');
+      const displaced = await this.#delivery.deliver(fetched.partitions, requested);
       if (displaced.error === undefined) this.#backoff.reset();
       else this.#displace(displaced.readings, displaced.error);
     } catch (thrown) {
+      session.reset();
       if (!this.#closed) this.#displace(requested, toError(thrown));
     }
   }
@@ -183,18 +191,13 @@ export class FetchReader implements Reader {
   }
 }
 
-function fetchRequest(readings: readonly Reading[]): object {
+function fetchRequest(fields: SessionFields): object {
   return {
     maxWaitTime: LONG_POLL_MS,
     minBytes: 1,
     maxBytes: BYTES_MAX,
     isolationLevel: READ_UNCOMMITTED,
     rackId: '',
-    topics: readings.map(({ name, position }) => ({
-      topic: name.topic,
-      partitions: [
-        { partition: name.partition, fetchOffset: String(position), maxBytes: PARTITION_BYTES_MAX },
-      ],
-    })),
+    ...fields,
   };
 }
