@@ -9,6 +9,7 @@ import { foldSession, sessionIsOver } from '../../state-machines/session/session
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { evolveAsked } from './evolve-asked.ts';
 import { evolveTask, newTask } from './evolve-task.ts';
 import type { StopReason, SupervisorState } from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
@@ -72,6 +73,10 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'timer.cancelled':
     case 'timer.fired':
       return isOwnTimer(event.data.timer) ? onTimer(state, event) : state;
+    case 'tool.requested':
+    case 'tool.permitted':
+    case 'tool.denied':
+      return evolveAsked(state, event);
     case 'agent.created':
       return withLiving(state, event.data.agent, event.service);
     case 'agent.cleaned-up':

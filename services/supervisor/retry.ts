@@ -49,14 +49,21 @@ function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: n
   if (task?.machine.value !== 'failed' || task.failure === null) return;
   const attempt = attemptsOf(task.machine);
   const { backoffMs, attemptsMax } = task.definition;
-  if (!task.failure.retryable || attempt >= attemptsMax) {
-    abandon(proposal, task, task.failure);
+  const another = task.failure.retryable && attempt < attemptsMax;
+  if (!another || task.acted === true) {
+    abandon(proposal, task, another ? withReason(task.failure) : task.failure);
     return;
   }
   const dueAtMs = nowMs + backoffOf(backoffMs, attempt, task.failure.seed);
   const next = { task: id, attempt: attempt + 1, dueAtMs, code: task.failure.code };
   proposal.write(event('task.retry-scheduled', next));
 }
+
+/** A further attempt starts from the first step: it would repeat what must not be repeated. */
+const withReason = (failure: TaskFailure): TaskFailure => ({
+  ...failure,
+  message: `${failure.message} It is not tried again, because it made a call that must not be made twice.`,
+});
 
 /** Gives a task up; the session fails with it where the plan says so. */
 export function abandon(

@@ -36,6 +36,8 @@ export type TaskState = Readonly<{
   fired: string | null;
   failure: TaskFailure | null;
   output: JsonValue;
+  /** The attempt was allowed a call that must not be made twice: there is no further attempt (DESIGN 5). */
+  acted?: true;
 }>;
 
 /** Why the session has to end before its plan is done; the first reason in the log counts. */
@@ -58,6 +60,8 @@ export type SupervisorState = Readonly<{
   /** Address of the result that counts, and whether it reached the other side. */
   result: string | null;
   delivered: boolean;
+  /** Calls that the guard has not answered, with their tasks. */
+  asked?: Readonly<Record<string, string>>;
 }>;
 
 export const initialState: SupervisorState = {

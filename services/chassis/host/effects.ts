@@ -106,7 +106,7 @@ export class EffectTable {
     });
     // A job keeps its deadline by itself, and says so: this must not come first and look like a cancel.
     const waitMs = Math.max(0, job.deadlineAtMs - clock.nowMs()) + limits.effectOverrunMs;
-    const cancelDeadline = clock.after(waitMs, () => entry.abort.abort('deadline'));
+    const cancelDeadline = clock.after(waitMs, () => this.expire(entry));
     const control = { signal: entry.abort.signal, traceparent: span.traceparent };
     job
       .run(control)
@@ -125,6 +125,15 @@ export class EffectTable {
         this.lose(entry);
       })
       .finally(cancelDeadline);
+  }
+
+  /** A job that does not even hear that it must stop is given up: it must not hold its session for ever. */
+  private expire(entry: Running): void {
+    entry.abort.abort('deadline');
+    this.ports.clock.after(limits.claimGraceMs, () => {
+      const waits = this.running.get(entry.call) === entry && entry.outcomeId === undefined;
+      if (waits) this.lose(entry);
+    });
   }
 
   /** Nobody saw how it ended: the owner decides what that means (DESIGN 5). */

@@ -222,6 +222,16 @@ describe('a running effect', () => {
     expect(runs[0]?.signal.reason).toBe('deadline');
   });
 
+  test('that does not hear it is given up, so that its session does not wait for ever', async () => {
+    const { start, table, clock } = bench();
+    const { entry, claims } = claimedSession('c1');
+    start(entry, claims);
+    await clock.run(60_000 + limits.effectOverrunMs + limits.claimGraceMs - 1);
+    expect(table.size).toBe(1);
+    await clock.run(1);
+    expect(table.size).toBe(0);
+  });
+
   test('that ended in time is not stopped afterwards', async () => {
     const { start, runs, clock } = bench();
     const { entry, claims } = claimedSession('c1');
