@@ -10,12 +10,11 @@ import {
   textOf,
 } from '../../schemas/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import { keysTopic, resultsTopic } from '../../schemas/topics.ts';
 import { messageId } from '../chassis/protocol/ids.ts';
 import type { DecideInput, Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
 import type { AggregatorState, Ending, Goal } from './state.ts';
 
-export const resultsTopic = 'longrein.results';
-export const keysTopic = 'longrein.keys';
 const resultType = 'longrein.result.v1';
 
 /** `result.published`, once the session ended and none of its calls runs; else nothing. */
