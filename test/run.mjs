@@ -9,13 +9,17 @@ import { ensureBuilt, packageRoot } from '../deploy/local/bootstrap.mjs';
 const quick = ['tidy', 'unit', 'property', 'replay', 'simulation'];
 const real = ['contract', 'integration', 'system', 'issues'];
 
+const scratch = mkdtempSync(join(tmpdir(), 'longrein-run-'));
+
 function runVitest(projects, report, env, more = []) {
   const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs');
   const chosen = projects.flatMap((name) => ['--project', name]);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const args = [vitest, 'run', '--passWithNoTests', ...chosen, ...reporters, ...more];
   return new Promise((resolve, reject) => {
-    const options = { cwd: packageRoot, stdio: 'inherit', env: { ...process.env, ...env } };
+    // What tests put into the temporary directory goes with the run.
+    const environment = { ...process.env, TMPDIR: scratch, ...env };
+    const options = { cwd: packageRoot, stdio: 'inherit', env: environment };
     const child = spawn(process.execPath, args, options);
     child.on('error', reject);
     child.on('close', (code) => resolve(code ?? 1));
@@ -66,16 +70,15 @@ async function withStack(run) {
 
 await ensureBuilt({ quiet: true, tests: true });
 const filters = process.argv.slice(2);
-const reports = mkdtempSync(join(tmpdir(), 'longrein-reports-'));
-const first = join(reports, 'quick.json');
-const second = join(reports, 'real.json');
+const first = join(scratch, 'quick.json');
+const second = join(scratch, 'real.json');
 const codes = [await runVitest(quick, first, {}, filters)];
 codes.push(
   await withStack((env) => runVitest(real, second, env, ['--no-file-parallelism', ...filters])),
 );
 const counts = [first, second].map(countsOf);
 const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
-rmSync(reports, { recursive: true, force: true });
+rmSync(scratch, { recursive: true, force: true });
 process.stdout.write(
   `${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
 );
