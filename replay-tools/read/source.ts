@@ -44,6 +44,7 @@ export function acceptanceHeader(
     batch: '',
     batchIndex: -1,
     cursorOffset: -1,
+    fold: -1,
     types: [],
     behaviour: -1,
     atMs: 0,

@@ -4823,9 +4823,21 @@ export const recordSchemas: readonly JsonObject[] = [
      "offset"
     ]
    },
+   "root": {
+    "type": "string",
+    "maxLength": 512
+   },
+   "beginning": {
+    "type": "integer",
+    "minimum": 0
+   },
    "fold": {
     "type": "integer",
     "minimum": 0
+   },
+   "form": {
+    "type": "integer",
+    "minimum": 1
    },
    "machines": {
     "type": "object",

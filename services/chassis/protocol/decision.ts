@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { canonical } from './hash.ts';
-import type { ServiceEntry } from './service-fold.ts';
+import { type ServiceEntry, standByOf } from './service-fold.ts';
 import {
   type AnyLogic,
   addressOf,
@@ -92,7 +92,7 @@ function ofLogic(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): reado
   try {
     const drafts = logic.decide(entry.state, inputOf(entry, facts));
     for (const draft of drafts) {
-      const problem = problemOfDraft(draft);
+      const problem = problemOfDraft(draft, logic.language);
       if (problem !== undefined) throw new LongreinError('EVENT_INVALID', problem);
     }
     refuseTooLarge(drafts);
@@ -111,7 +111,7 @@ export function decideEntry(
   entry: ServiceEntry,
   facts: FactsInput,
 ): readonly Draft[] {
-  if (entry.core.status !== 'open') return [];
+  if (entry.core.status !== 'open' || standByOf(entry) !== undefined) return [];
   return [...acknowledgements(logic, entry, facts.delivered), ...ofLogic(logic, entry, facts)];
 }
 

@@ -63,7 +63,12 @@ export type CheckpointBody = Owned &
     kind: 'checkpoint';
     session: string;
     cursor: Readonly<{ record: string; offset: number }>;
+    /** The checkpoint that the state started from, and the offset of the session's first record, if they are known. */
+    root?: string;
+    beginning?: number;
     fold: number;
+    /** Form of what is in the content but the service's own state; 1 where it is not said. */
+    form?: number;
     machines: Readonly<Record<string, string>>;
     stateHash: string;
     state: Content;
@@ -99,6 +104,8 @@ export type RecordHeader = Readonly<{
   batch: string;
   batchIndex: number;
   cursorOffset: number;
+  /** Of a checkpoint's state; -1 where the release that wrote it did not say so here. */
+  fold: number;
   types: readonly string[];
   behaviour: number;
   atMs: number;
@@ -139,6 +146,7 @@ function kindHeaders(body: RecordBody): Record<string, string> {
         lr_epoch: String(body.epoch),
         lr_incarnation: body.incarnation,
         lr_cursor: String(body.cursor.offset),
+        lr_fold: String(body.fold),
       };
     case 'epoch':
       return {
@@ -163,7 +171,7 @@ export function headersOf(
   return {
     ce_specversion: '1.0',
     ce_id: id,
-    ce_type: `longrein.${body.kind}.v1`,
+    ce_type: `longrein.${body.kind}.${bodyVersion}`,
     ce_source: sourceOf(body),
     ce_subject: body.kind === 'epoch' ? '' : body.session,
     ce_time: new Date(body.atMs).toISOString(),
@@ -178,12 +186,30 @@ export function headersOf(
 
 const kinds: readonly string[] = ['turn', 'input', 'checkpoint', 'epoch'];
 
+/** Record versions that this release reads: what must not be passed over in a record gets it another one. */
+const bodyVersion = 'v1';
+
+/** Whether the headers are those of a record of ours, of a kind that only a newer release knows. */
+export function isNewerKind(headers: Readonly<Record<string, string>>): boolean {
+  const kind = headers['lr_kind'] ?? '';
+  return kind !== '' && !kinds.includes(kind) && typeOf(headers).startsWith('longrein.');
+}
+
+/** Whether the body of the record is of a version that only a newer release reads. */
+export function isNewerBody(headers: Readonly<Record<string, string>>): boolean {
+  const [prefix, kind, version] = typeOf(headers).split('.');
+  return prefix === 'longrein' && kind === headers['lr_kind'] && version !== bodyVersion;
+}
+
+const typeOf = (headers: Readonly<Record<string, string>>): string => headers['ce_type'] ?? '';
+
 const numbers = [
   'lr_epoch',
   'lr_sequence',
   'lr_base_offset',
   'lr_batch_index',
   'lr_cursor',
+  'lr_fold',
   'lr_behaviour',
 ] as const;
 
@@ -218,6 +244,7 @@ export function parseHeader(headers: Readonly<Record<string, string>>): RecordHe
     batch: headers['lr_batch'] ?? '',
     batchIndex: numberIn(headers, 'lr_batch_index'),
     cursorOffset: numberIn(headers, 'lr_cursor'),
+    fold: numberIn(headers, 'lr_fold'),
     types: unlist(headers['lr_types']),
     behaviour: numberIn(headers, 'lr_behaviour'),
     atMs: Date.parse(headers['ce_time'] ?? ''),

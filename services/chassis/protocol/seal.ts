@@ -1,6 +1,7 @@
 import type { Content, ContentDraft, Draft } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { canonical, hashOf, sha256 } from './hash.ts';
+import { type Language, releaseLanguage } from './language.ts';
 
 /** An event as it stands in a record. */
 export type EventRecord = Readonly<{
@@ -8,6 +9,8 @@ export type EventRecord = Readonly<{
   version: number;
   data: JsonObject;
   content?: Readonly<Record<string, Content>>;
+  /** The only services that have to understand it, where its schema names them: others pass it by. */
+  readers?: readonly string[];
 }>;
 
 /** Under codec `none` the salt follows from the session id (DESIGN 2); with keys it will live and die with them. */
@@ -38,9 +41,18 @@ export function sealContents(
   return sealed;
 }
 
-/** An event ready for a record. All events are version 1 today; a new version names itself in its draft's schema. */
-export function sealEvent(salt: string, draft: Draft): EventRecord {
-  const head = { type: draft.type, version: 1, data: draft.data as JsonObject };
+/** An event ready for a record, in the newest version of its type. */
+export function sealEvent(
+  salt: string,
+  draft: Draft,
+  language: Language = releaseLanguage,
+): EventRecord {
+  const { type } = draft;
+  const readers = language.readersOf(type);
+  const head = {
+    ...{ type, version: language.versionOf(type) ?? 1, data: draft.data as JsonObject },
+    ...(readers === undefined ? {} : { readers }),
+  };
   if (draft.content === undefined) return head;
   return { ...head, content: sealContents(salt, draft.content) };
 }

@@ -5,6 +5,7 @@ import type { PlacedRecord, TurnBody } from './record.ts';
 import type { AnyLogic } from './service-logic.ts';
 import { addressOf } from './service-logic.ts';
 import { type CoreStep, foldCore, type SessionCore, unknownSession } from './session-core.ts';
+import { concerns, type StandBy } from './stand-by.ts';
 
 /** An event that waits for an answer, with the offset of its record. */
 export type Cause = Readonly<{ event: SeenEvent; offset: number }>;
@@ -23,7 +24,13 @@ export type ServiceEntry = Readonly<{
   root?: string;
   /** Why an event could not be folded: the service decides no more in this session than to say so (DESIGN 3.14). */
   broken?: Readonly<{ code: string; message: string }>;
+  /** Why this service stands by: its state is the one before what it does not understand, and not the session's. */
+  standBy?: StandBy;
 }>;
+
+/** Why nothing is decided here: for this service, or for every one. */
+export const standByOf = (entry: ServiceEntry): StandBy | undefined =>
+  entry.standBy ?? entry.core.standBy;
 
 export function newEntry(logic: AnyLogic, session: string): ServiceEntry {
   return { core: unknownSession(session), state: logic.initial(), outbox: {}, causes: [] };
@@ -70,8 +77,9 @@ export function foldEntry(
   at: Readonly<{ record: PlacedRecord; step?: CoreStep }>,
 ): ServiceEntry {
   const { record } = at;
-  const step = at.step ?? foldCore(entry.core, record);
-  if (step.events.length === 0)
+  const step = at.step ?? foldCore(entry.core, record, logic.language);
+  // Who stands by knows no more than the rules of the log: the state would be a wrong one.
+  if (step.events.length === 0 || standByOf(entry) !== undefined)
     return step.core === entry.core ? entry : { ...entry, core: step.core };
   const folded = foldEvents(logic, entry, { step, offset: record.offset });
   const own = record.body.kind === 'turn' && record.body.service === logic.name;
@@ -87,6 +95,11 @@ function foldEvents(
   let { state, outbox } = entry;
   const causes = [...entry.causes];
   for (const event of step.events) {
+    const strange = step.strange?.find((one) => one.index === event.index);
+    if (strange !== undefined) {
+      if (concerns(strange, logic.name)) return { ...entry, standBy: strange.standBy };
+      continue;
+    }
     try {
       const before: unknown = state;
       state = logic.evolve(state, event);
@@ -115,7 +128,8 @@ export type SavedEntry = Readonly<{
 }>;
 
 /**
- * An entry as a checkpoint's content. Only an entry without open causes may be saved: all up to the cursor is answered.
+ * An entry as a checkpoint's content. Only an entry without open causes may be saved, and none that stands by: all up to
+ * the cursor is answered.
  */
 export function saveEntry({ core, state, outbox, broken }: ServiceEntry): JsonValue {
   const saved: SavedEntry = { core, state, outbox, ...(broken === undefined ? {} : { broken }) };

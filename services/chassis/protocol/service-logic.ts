@@ -1,5 +1,6 @@
 import type { Draft, EventAddress, InputEventType, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { Language } from './language.ts';
 
 /** What a session keeps from its opening for ever. */
 export type SessionMeta = Readonly<{
@@ -74,8 +75,17 @@ export type ServiceLogic<S, F extends JsonObject = JsonObject> = Readonly<{
   name: string;
   /** Version of what `decide` does; goes into every turn. */
   behaviour: number;
-  /** Version of the state's shape; goes into every checkpoint. */
+  /** Version of the state's shape. */
   fold: number;
+  /** Version of the shape that checkpoints are written in: one that the previous release reads. Default: `fold`. */
+  foldWritten?: number;
+  /** The state in the shape of `foldWritten`. `upcastState` of it must decide the same. */
+  downcastState?(state: S): JsonValue;
+  /** Other versions of the state's shape that `upcastState` reads. */
+  foldsReadable?: readonly number[];
+  upcastState?(state: JsonValue, fromFold: number): S;
+  /** Which events it understands, if not those of this release. */
+  language?: Language;
   /** Ids and definition hashes of the machines in the state. */
   machines: Readonly<Record<string, string>>;
   initial(): S;

@@ -1,9 +1,11 @@
-import type { EventAddress, EventType, SeenEvent } from '../../../schemas/event.ts';
+import type { EventAddress, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
+import { type Language, releaseLanguage } from './language.ts';
 import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
-import type { EventRecord } from './seal.ts';
+import { seen } from './seen-event.ts';
 import { addressOf, type OpenCall, type SessionMeta } from './service-logic.ts';
+import { type StandBy, type StrangeEvent, understood } from './stand-by.ts';
 
 /**
  * What every reader knows of a session, whatever service it is (DESIGN 3, the second step of the rule).
@@ -13,6 +15,8 @@ import { addressOf, type OpenCall, type SessionMeta } from './service-logic.ts';
  * C3 An outcome counts once, and only for a claim that is open (or was declared unknown); else it is late.
  * C4 A timer fires once per setting, never before it is due, never when the setting was superseded.
  * C5 After `session.closed` nothing is effective.
+ * C6 An event that this release does not understand is effective like any other. Where it may concern these rules
+ *    themselves, what they say of the session from there on is a guess, and nobody here decides by it.
  */
 
 export type TimerSetting = EventAddress & Readonly<{ dueAtMs: number; service: string }>;
@@ -34,6 +38,8 @@ export type SessionCore = Readonly<{
   failed: readonly string[];
   /** A cancel that came before the opening. */
   earlyCancel?: SeenEvent;
+  /** Everybody stands by (C6). */
+  standBy?: StandBy;
 }>;
 
 export type Ignored =
@@ -50,6 +56,8 @@ export type CoreStep = Readonly<{
   core: SessionCore;
   events: readonly SeenEvent[];
   ignored?: Ignored;
+  /** Those of the events that this release does not understand. */
+  strange?: readonly StrangeEvent[];
 }>;
 
 const openings: ReadonlySet<string> = new Set([
@@ -87,21 +95,8 @@ export function unknownSession(session: string): SessionCore {
   };
 }
 
-type Source = Readonly<{ service: string; incarnation: string; atMs: number }>;
-
-function seen(event: EventRecord, at: EventAddress, source: Source): SeenEvent {
-  const { type, version, data } = event;
-  const content = event.content ?? {};
-  return {
-    type: type as EventType,
-    version,
-    data,
-    content,
-    ...at,
-    ...source,
-  } as unknown as SeenEvent;
-}
-
+type Folding<B> = Readonly<{ record: PlacedRecord; body: B; language: Language }>;
+type Strange = Readonly<{ event: SeenEvent; strange: StrangeEvent }>;
 const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<string, T> => {
   const { [key]: _gone, ...rest } = members;
   return rest;
@@ -133,6 +128,21 @@ function openSession(core: SessionCore, record: PlacedRecord, event: SeenEvent):
   };
   const events = early === undefined ? [event] : [event, early];
   return { core: moved(opened, record, body.atMs), events };
+}
+
+/** Without readers an event may be one that the rules of the log themselves use. */
+function standingBy(core: SessionCore, { readers, standBy }: StrangeEvent): SessionCore {
+  return readers !== undefined || core.standBy !== undefined ? core : { ...core, standBy };
+}
+
+/** An input that is not understood: it may open a session, so its place must not be forgotten. */
+function foldStrange(core: SessionCore, record: PlacedRecord, what: Strange): CoreStep {
+  const { event, strange } = what;
+  if (core.status !== 'open') return ignore(standingBy(core, strange), 'unknown-session');
+  if (core.inputs[event.record] !== undefined) return ignore(core, 'duplicate');
+  const inputs = remember(core.inputs, event.record, event.atMs);
+  const next = moved({ ...standingBy(core, strange), inputs }, record, event.atMs);
+  return { core: next, events: [event], strange: [strange] };
 }
 
 function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
@@ -177,11 +187,13 @@ function remember(
   return Object.fromEntries(recent);
 }
 
-function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): CoreStep {
+function foldInput(core: SessionCore, { record, body, language }: Folding<InputBody>): CoreStep {
   const { id } = record.header;
   const source = { service: 'input', incarnation: body.incarnation ?? '', atMs: body.atMs };
-  const event = seen(body.event, { record: id, index: 0 }, source);
+  const known = understood(language, body.event, { record, index: 0 });
+  const event = seen(known.event, { record: id, index: 0 }, source);
   if (core.status === 'closed') return ignore(core, outcomes.has(event.type) ? 'late' : 'closed');
+  if (known.strange !== undefined) return foldStrange(core, record, { ...known, event } as Strange);
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
@@ -236,7 +248,7 @@ function foldTurnEvent(core: SessionCore, event: SeenEvent): SessionCore {
   }
 }
 
-function foldTurn(core: SessionCore, record: PlacedRecord, body: TurnBody): CoreStep {
+function foldTurn(core: SessionCore, { record, body, language }: Folding<TurnBody>): CoreStep {
   if (core.status === 'closed') return ignore(core, 'closed');
   if (core.status !== 'open') return ignore(core, 'unknown-session');
   if (body.foreseen.some((id) => !core.recent.includes(id))) return ignore(core, 'foreseen-void');
@@ -245,19 +257,28 @@ function foldTurn(core: SessionCore, record: PlacedRecord, body: TurnBody): Core
   let next: SessionCore = { ...moved(core, record, body.atMs), recent };
   const source = { service: body.service, incarnation: body.incarnation, atMs: body.atMs };
   const events: SeenEvent[] = [];
+  const strange: StrangeEvent[] = [];
   for (const [index, one] of body.events.entries()) {
-    const event = seen(one, { record: id, index }, source);
-    next = foldTurnEvent(next, event);
+    const known = understood(language, one, { record, index });
+    const event = seen(known.event, { record: id, index }, source);
     events.push(event);
+    if (known.strange !== undefined) {
+      strange.push(known.strange);
+      next = standingBy(next, known.strange);
+    } else next = foldTurnEvent(next, event);
     if (next.status === 'closed') break;
   }
-  return { core: next, events };
+  return { core: next, events, ...(strange.length === 0 ? {} : { strange }) };
 }
 
 /** Takes an accepted turn or input into what is known of its session. */
-export function foldCore(core: SessionCore, record: PlacedRecord): CoreStep {
+export function foldCore(
+  core: SessionCore,
+  record: PlacedRecord,
+  language: Language = releaseLanguage,
+): CoreStep {
   const { body } = record;
-  if (body.kind === 'input') return foldInput(core, record, body);
-  if (body.kind === 'turn') return foldTurn(core, record, body);
+  if (body.kind === 'input') return foldInput(core, { record, body, language });
+  if (body.kind === 'turn') return foldTurn(core, { record, body, language });
   return { core, events: [] };
 }

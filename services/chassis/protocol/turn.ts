@@ -77,7 +77,7 @@ export function buildTurn(
     tenant,
     principal,
     labels,
-    events: made.drafts.map((draft) => sealEvent(salt, draft)),
+    events: made.drafts.map((draft) => sealEvent(salt, draft, logic.language)),
   };
   return { id: `trn_${recordHash(body).slice(0, 32)}`, body };
 }

@@ -59,7 +59,7 @@ function complete(
 /** One turn of the aggregator, checked against the schemas and decided again: then it is empty. */
 function decideOnce(bench: BenchSession): readonly SeenEvent[] {
   const drafts = bench.propose('aggregator');
-  expect(drafts.map(problemOfDraft)).toEqual(drafts.map(() => undefined));
+  expect(drafts.map((draft) => problemOfDraft(draft))).toEqual(drafts.map(() => undefined));
   const seen = bench.append(drafts, 'aggregator');
   expect(bench.propose('aggregator')).toEqual([]);
   return seen;
