@@ -9,6 +9,7 @@ import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
+import type { StandsBy } from './standing-by.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
 
@@ -132,10 +133,11 @@ export class Host {
   }
 
   /** Which services this host owns in each partition; for health and for companions of services. */
-  status(): { partitions: { name: string; owned: string[] }[] } {
-    const partitions = this.partitions.values().map(({ name, ownership }) => ({
+  status(): { partitions: { name: string; owned: string[]; standsBy?: StandsBy }[] } {
+    const partitions = this.partitions.values().map(({ name, ownership, standsBy }) => ({
       name: nameOf(name),
       owned: [...ownership.epochs.keys()],
+      ...(standsBy === undefined ? {} : { standsBy }),
     }));
     return { partitions };
   }
@@ -198,7 +200,11 @@ export class Host {
       if (highest >= 0) partitions[nameOf(name)] = highest;
     }
     const services = this.options.services.map((service) => service.logic.name);
-    return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
+    const beat = { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
+    const behind = this.partitions
+      .values()
+      .flatMap(({ name, standsBy }) => (standsBy === undefined ? [] : [[nameOf(name), standsBy]]));
+    return behind.length === 0 ? beat : { ...beat, standsBy: Object.fromEntries(behind) };
   }
 
   private tick(): void {

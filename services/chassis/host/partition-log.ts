@@ -1,7 +1,8 @@
-import type { LongreinError } from '../errors.ts';
+import { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import { type AcceptanceState, accept } from '../protocol/acceptance.ts';
 import {
+  isNewerKind,
   type PlacedRecord,
   parseHeader,
   type RecordBody,
@@ -109,6 +110,7 @@ export class PartitionLog {
   private async processRead(record: LogRecord): Promise<void> {
     const header = parseHeader(record.headers);
     if (header === undefined) {
+      if (isNewerKind(record.headers)) throw newerKind(record);
       this.noteForeign(record.offset);
       return;
     }
@@ -124,4 +126,13 @@ export class PartitionLog {
     const { partition, ports } = this.parts;
     ports.logger.warn({ ...partition, offset }, 'record of another program ignored');
   }
+}
+
+/** What such a record means for acceptance is not known: nothing that follows can be judged. */
+function newerKind({ topic, partition, offset, headers }: LogRecord): LongreinError {
+  const kind = headers['lr_kind'];
+  const message = `${topic}/${partition}: record ${offset} is a ${kind}, which only a newer release knows`;
+  return new LongreinError('NEWER_RELEASE', message, {
+    fix: 'start the newer release, and let it have this partition; this one stands by',
+  });
 }

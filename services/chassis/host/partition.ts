@@ -11,6 +11,7 @@ import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
+import { StandByNotice, type StandsBy, standsBy, standsByIn } from './standing-by.ts';
 import { startOf } from './start-position.ts';
 import { Timers } from './timers.ts';
 import type { Watermark, Watermarks } from './watermarks.ts';
@@ -46,6 +47,8 @@ export class Partition {
   readonly closed: ClosedSessions;
   private readonly marks: ReadonlyMap<string, number>;
   private readonly log: PartitionLog;
+  private readonly notice: StandByNotice;
+  private haltedBy: LongreinError | undefined;
   private claimed = false;
   private draining = false;
   private lastSession = '';
@@ -56,6 +59,7 @@ export class Partition {
     this.name = name;
     this.parts = parts;
     const { ports, identity, presence, writer, watermarks } = parts;
+    this.notice = new StandByNotice(name, ports);
     this.closed = new ClosedSessions(name, watermarks.closedAt(name));
     const start = startOf(parts, name, bounds);
     this.marks = start.marks;
@@ -94,11 +98,14 @@ export class Partition {
   }
 
   get idle(): boolean {
-    return this.log.empty && this.effects.size === 0 && !this.parts.writer.busy;
+    return (
+      (this.log.empty || this.log.halted) && this.effects.size === 0 && !this.parts.writer.busy
+    );
   }
 
-  /** Whether this host owns all its services here. */
+  /** Whether this host owns all its services here, or leaves them to a newer release. */
   get ready(): boolean {
+    if (this.haltedBy?.code === 'NEWER_RELEASE') return true;
     return this.ownership.epochs.size === this.parts.services.length;
   }
 
@@ -127,7 +134,16 @@ export class Partition {
     this.log.takeOwn(records);
   }
 
+  /** What this host leaves to a newer release here; undefined where it leaves nothing. */
+  get standsBy(): StandsBy | undefined {
+    const { table, haltedBy } = this;
+    if (haltedBy?.code === 'NEWER_RELEASE')
+      return { sessions: table.size, because: haltedBy.message, release: '' };
+    return standsByIn(table.slots());
+  }
+
   private halt(error: LongreinError): void {
+    this.haltedBy = error;
     this.ownership.release();
     this.timers.clear();
     this.parts.onHalt(this.name, error);
@@ -171,11 +187,16 @@ export class Partition {
     const at = { catchingUp: !this.caughtUp, marks: this.marks };
     if (record.body.kind === 'checkpoint') {
       this.table.restore(record, at);
+      const restored = this.table.get(record.header.session);
+      if (restored === undefined) return;
+      this.notice.look(restored);
+      this.timers.arm(restored);
       return;
     }
     const folded = this.table.fold(record, at);
     if (folded === undefined) return;
     const { slot, came } = folded;
+    this.notice.look(slot);
     this.effects.cancelForbidden(slot.session, (service) => slot.seats.get(service)?.entry.state);
     if (came) this.startEffects(slot.session, record);
     this.timers.arm(slot);
@@ -195,6 +216,8 @@ export class Partition {
     const seat = this.table.get(session)?.seats.get(header.service);
     const service = this.parts.services.find((one) => one.logic.name === header.service);
     if (!own || this.log.wasThere(offset) || seat === undefined || service === undefined) return;
+    // Whether the session still allows the call is not known: its claim is left to the newer release.
+    if (standsBy(seat)) return;
     const at = { entry: seat.entry, traceparent: header.traceparent };
     this.effects.startAll(service, this.table.claimsOf(record), at);
   }

@@ -3,6 +3,7 @@ import { presenceTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
 import type { LogRecord, Reader } from '../log/port.ts';
 import type { HostPorts } from './ports.ts';
+import type { StandsBy } from './standing-by.ts';
 
 /** What an instance says of itself. */
 export type Heartbeat = Readonly<{
@@ -12,6 +13,8 @@ export type Heartbeat = Readonly<{
   /** `topic/partition` -> epoch that it owns and reads. */
   partitions: Readonly<Record<string, number>>;
   release: string;
+  /** `topic/partition` -> what it leaves to a newer release there. */
+  standsBy?: Readonly<Record<string, StandsBy>>;
   atMs: number;
   /** The last one: the instance ends in good order, and nothing of it runs any more. */
   ended?: true;

@@ -1,7 +1,8 @@
 import { fillContents, hasBlobs } from '../content/spill.ts';
 import { LongreinError, toError } from '../errors.ts';
 import type { LogRecord } from '../log/port.ts';
-import type { RecordBody } from '../protocol/record.ts';
+import { isNewerBody, type RecordBody } from '../protocol/record.ts';
+import { newerBody } from './newer-body.ts';
 import type { HostPorts } from './ports.ts';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -17,14 +18,16 @@ function isBody(value: unknown, kind: string | undefined): value is RecordBody {
 }
 
 /**
- * The body of a record with its blobs. Bytes that cannot be read are nobody's: undefined, for every reader alike. What
- * may be readable later (a blob store that is away) throws a retryable LongreinError.
+ * The body of a record with its blobs. Bytes that cannot be read are nobody's: undefined, for every reader alike; but
+ * where their schema is one that a newer release registered, they are what `newerBody` makes of them. What may be
+ * readable later (a blob store or a registry that is away) throws a retryable LongreinError.
  */
 async function readBody(
   record: LogRecord,
   ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger'>,
 ): Promise<RecordBody | undefined> {
   const { topic, partition, offset, value } = record;
+  if (isNewerBody(record.headers)) return newerBody(record);
   try {
     if (value === null) throw new LongreinError('RECORD_EMPTY', 'the record has no value');
     const { body } = ports.codec.decode(value);
@@ -34,6 +37,7 @@ async function readBody(
   } catch (thrown) {
     const error = toError(thrown);
     if (error instanceof LongreinError && error.retryable) throw error;
+    if (value !== null && (await ports.codec.isNewer(value))) return newerBody(record);
     const fields = { topic, partition, offset, error: error.message };
     ports.logger.error(fields, 'record cannot be read; every reader ignores it');
     return undefined;

@@ -4,6 +4,7 @@ import { claimTypes } from '../protocol/session-core.ts';
 import type { ClosedSessions } from './closed-sessions.ts';
 import type { HostedService } from './ports.ts';
 import { foldSeat, restoreSeat, type Seat, Slot, sharedCoreFold } from './slot.ts';
+import { canStartFrom, countsAsRoot, mayKeepRoot, standsBy } from './standing-by.ts';
 
 export type Folded = Readonly<{
   slot: Slot;
@@ -14,13 +15,16 @@ export type Folded = Readonly<{
 /** No checkpoint is coming any more: the seat is known by its opening, or by a cancel that came first. */
 function isCertain(seat: Seat): boolean {
   seat.known ||= seat.entry.core.status === 'cancelled-early';
-  seat.waiting = [];
+  if (!standsBy(seat)) seat.waiting = [];
   return seat.known;
 }
 
-/** Until all was read, a checkpoint may come that starts a seat, and the records after its cursor are needed then. */
+/**
+ * Until all was read, a checkpoint may come that starts a seat, and the records after its cursor are needed then. So
+ * may one for a seat that stands by, at any time.
+ */
 function keepWaiting(seat: Seat, record: PlacedRecord, catchingUp: boolean): void {
-  if (catchingUp) seat.waiting.push(record);
+  if (catchingUp || standsBy(seat)) seat.waiting.push(record);
   else isCertain(seat);
 }
 
@@ -106,8 +110,7 @@ export class SessionTable {
    */
   private startsFrom(header: RecordHeader, catchingUp: boolean): boolean {
     const seat = this.bySession.get(header.session)?.seats.get(header.service);
-    if (seat?.known !== true) return true;
-    return catchingUp && header.cursorOffset > seat.rootCursor;
+    return seat === undefined || canStartFrom(seat, header, catchingUp);
   }
 
   /** A checkpoint was read: a seat starts from it, or knows that a restore may. */
@@ -124,14 +127,17 @@ export class SessionTable {
       return;
     }
     const slot = this.bySession.get(header.session) ?? new Slot(header.session);
+    const seat = slot.seatOf(service.logic);
+    if (mayKeepRoot(seat, record, at.marks.get(header.service) ?? 0)) return;
     this.bySession.set(header.session, slot);
-    restoreSeat(slot.seatOf(service.logic), record);
+    restoreSeat(seat, record);
   }
 
   /** A checkpoint of a session that is known already: a restore may start from it. */
   noteCheckpoint(header: RecordHeader, offset: number): void {
     const seat = this.bySession.get(header.session)?.seats.get(header.service);
     if (seat?.known !== true || header.cursorOffset > seat.entry.core.last.offset) return;
+    if (!countsAsRoot(seat, header)) return;
     // Where nothing of the session lies between its cursor and the checkpoint, the checkpoint alone is enough.
     const whole = header.cursorOffset === seat.entry.core.last.offset;
     const from = whole ? offset : Math.min(offset, header.cursorOffset + 1);

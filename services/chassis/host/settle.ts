@@ -4,8 +4,8 @@ import type { AcceptanceState } from '../protocol/acceptance.ts';
 import { decideEntry, type FactsInput } from '../protocol/decision.ts';
 import { canonical, sha256 } from '../protocol/hash.ts';
 import type { CheckpointBody } from '../protocol/record.ts';
+import { foldWrittenBy, writeEntry } from '../protocol/saved-entry.ts';
 import { recordHash, saltOf, sealContent } from '../protocol/seal.ts';
-import { saveEntry } from '../protocol/service-fold.ts';
 import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
 import type { EffectTable } from './effects.ts';
 import type { Outlet } from './outlet.ts';
@@ -13,6 +13,7 @@ import type { HostIdentity, Ownership } from './ownership.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import type { Seat, Slot } from './slot.ts';
+import { standsBy } from './standing-by.ts';
 import type { DraftRecord, PartitionWriter } from './writer.ts';
 
 export type SettlerParts = Readonly<{
@@ -54,6 +55,7 @@ export class Settler {
     for (const service of this.parts.services) {
       const seat = slot.seats.get(service.logic.name);
       if (seat?.known !== true || !this.parts.ownership.owns(service.logic.name)) continue;
+      if (standsBy(seat)) continue;
       this.deliver(slot, seat);
       const turn = this.decide(service, seat, slot);
       if (turn !== undefined) turns.push(turn);
@@ -70,7 +72,7 @@ export class Settler {
     return this.parts.services.some(({ logic }) => {
       const seat = slot.seats.get(logic.name);
       if (seat?.known !== true || !this.parts.ownership.owns(logic.name)) return false;
-      return Object.keys(this.lost(seat)).length > 0;
+      return !standsBy(seat) && Object.keys(this.lost(seat)).length > 0;
     });
   }
 
@@ -199,7 +201,7 @@ export class Settler {
       const needed = Math.max(seat.firstNeeded, seat.carriedAt);
       const holds = at.position - needed > limits.carryForwardRecords;
       const due = holds || seat.sinceCheckpoint >= at.recordsLeast;
-      if (!due || seat.entry.core.status !== 'open') continue;
+      if (!due || seat.entry.core.status !== 'open' || standsBy(seat)) continue;
       seat.carriedAt = at.position;
       this.writeCheckpoint(slot, seat, epoch);
     }
@@ -207,7 +209,9 @@ export class Settler {
 
   private writeCheckpoint(slot: Slot, seat: Seat, epoch: number): void {
     const { acceptance, identity, ports, ownership, writer } = this.parts;
-    const saved = saveEntry(seat.entry);
+    const { beginning, logic } = seat;
+    const { root } = seat.entry;
+    const saved = writeEntry(logic, seat.entry);
     const { last } = seat.entry.core;
     const body: CheckpointBody = {
       kind: 'checkpoint',
@@ -216,8 +220,10 @@ export class Settler {
       epoch,
       incarnation: identity.incarnation,
       cursor: { record: last.record, offset: last.offset },
-      fold: seat.logic.fold,
-      machines: seat.logic.machines,
+      ...(root === undefined ? {} : { root }),
+      ...(beginning < 0 ? {} : { beginning }),
+      fold: foldWrittenBy(logic),
+      machines: logic.machines,
       stateHash: sha256(canonical(saved)),
       state: sealContent(saltOf(slot.session), { mediaType: 'application/json', body: saved }),
       atMs: ports.clock.nowMs(),

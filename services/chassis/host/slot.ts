@@ -1,5 +1,7 @@
+import type { Language } from '../protocol/language.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
-import { foldEntry, newEntry, restoreEntry, type ServiceEntry } from '../protocol/service-fold.ts';
+import { readCheckpoint } from '../protocol/saved-entry.ts';
+import { foldEntry, newEntry, type ServiceEntry, standByOf } from '../protocol/service-fold.ts';
 import type { AnyLogic } from '../protocol/service-logic.ts';
 import { type CoreStep, foldCore, type SessionCore } from '../protocol/session-core.ts';
 
@@ -13,6 +15,8 @@ export type Seat = {
   waiting: PlacedRecord[];
   /** Cursor of the checkpoint that the entry started from; -1 without one. */
   rootCursor: number;
+  /** Offset of the session's first record; -1 where it is not known. */
+  beginning: number;
   /** The first offset that a restore of this seat would need. */
   firstNeeded: number;
   /** Records folded since the last checkpoint that was read back. */
@@ -40,10 +44,15 @@ export class Slot {
     this.session = session;
   }
 
-  /** Any seat's core: all known seats agree on it. */
+  /** Any seat's core: all known seats agree on it, but for those that stand by. */
   get core(): SessionCore | undefined {
-    for (const seat of this.seats.values()) if (seat.known) return seat.entry.core;
-    return undefined;
+    let ofStandBy: SessionCore | undefined;
+    for (const { known, entry } of this.seats.values()) {
+      if (!known) continue;
+      if (standByOf(entry) === undefined) return entry.core;
+      ofStandBy ??= entry.core;
+    }
+    return ofStandBy;
   }
 
   seatOf(logic: AnyLogic): Seat {
@@ -51,7 +60,7 @@ export class Slot {
     if (known !== undefined) return known;
     const entry = newEntry(logic, this.session);
     const offsets = { firstNeeded: Number.POSITIVE_INFINITY, rootCursor: -1, carriedAt: -1 };
-    const counts = { ...offsets, sinceCheckpoint: 0 };
+    const counts = { ...offsets, beginning: -1, sinceCheckpoint: 0 };
     const seat: Seat = { logic, entry, known: false, waiting: [], kick: false, ...counts };
     this.seats.set(logic.name, seat);
     return seat;
@@ -68,35 +77,36 @@ export class Slot {
   }
 }
 
+/** All services of a host are of one release: they speak the same language. */
+type CoreFold = (core: SessionCore, language: Language | undefined) => CoreStep;
+
 /** Folds the core once for all seats that stand at the same one. */
-export function sharedCoreFold(record: PlacedRecord): (core: SessionCore) => CoreStep {
+export function sharedCoreFold(record: PlacedRecord): CoreFold {
   let from: SessionCore | undefined;
   let step: CoreStep | undefined;
-  return (core) => {
+  return (core, language) => {
     if (step !== undefined && from === core) return step;
     from = core;
-    step = foldCore(core, record);
+    step = foldCore(core, record, language);
     return step;
   };
 }
 
 /** Folds one record into one seat. Answers what the record brought to this seat. */
-export function foldSeat(
-  seat: Seat,
-  record: PlacedRecord,
-  fold: (core: SessionCore) => CoreStep,
-): CoreStep | undefined {
+export function foldSeat(seat: Seat, record: PlacedRecord, fold: CoreFold): CoreStep | undefined {
   const { core } = seat.entry;
   if (record.offset <= core.last.offset) return undefined;
-  const step = fold(core);
+  const step = fold(core, seat.logic.language);
   const before = seat.entry;
   seat.entry = foldEntry(seat.logic, before, { record, step });
   if (seat.entry !== before) seat.sinceCheckpoint += 1;
   const { status } = step.core;
-  if (!seat.known && status !== 'unknown') {
+  // What nobody here understands may be the beginning of a session.
+  if (!seat.known && (status !== 'unknown' || standByOf(seat.entry) !== undefined)) {
     // A cancel that comes first may be one of a session whose checkpoint is yet to be read.
     seat.known = status !== 'cancelled-early';
     seat.firstNeeded = Math.min(seat.firstNeeded, record.offset);
+    seat.beginning = seat.firstNeeded;
   }
   return step;
 }
@@ -108,8 +118,9 @@ export function foldSeat(
 export function restoreSeat(seat: Seat, record: PlacedRecord): void {
   const { body, header, offset } = record;
   if (body.kind !== 'checkpoint') return;
-  seat.entry = restoreEntry(body.state.body ?? null, header.id);
+  seat.entry = readCheckpoint(seat.logic, body, header.id);
   seat.known = true;
+  seat.beginning = body.beginning ?? -1;
   seat.kick = true;
   seat.sinceCheckpoint = 0;
   seat.rootCursor = body.cursor.offset;

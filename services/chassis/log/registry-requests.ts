@@ -57,6 +57,16 @@ export async function knownId(
   return typeof id === 'number' ? id : undefined;
 }
 
+const notFound = 404;
+
+/** Whether the registry has a schema of this id. Throws LongreinError REGISTRY_UNREACHABLE where it does not say. */
+export async function hasSchema(url: string, id: number): Promise<boolean> {
+  const answer = await ask(url, `/schemas/ids/${id}`);
+  if (answer.ok) return true;
+  if (answer.status === notFound) return false;
+  throw registryUnreachable(url, new Error(`status ${answer.status}`));
+}
+
 /** The newest schema of the subject, as text. */
 export async function latestSchema(url: string, name: string): Promise<string | undefined> {
   const answer = await ask(url, `${subjectPath(name)}/versions/latest`);

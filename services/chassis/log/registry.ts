@@ -10,6 +10,7 @@ import { LongreinError, toError } from '../errors.ts';
 import { type Codec, createCodec } from './codec.ts';
 import {
   guardedLevel,
+  hasSchema,
   knownId,
   latestSchema,
   registryUnreachable,
@@ -162,5 +163,5 @@ export async function createRegistryCodec(url: string): Promise<Codec> {
     }
   };
   await Promise.all(Array.from({ length: parallelRequests }, worker));
-  return createCodec(ids);
+  return createCodec(ids, (id) => hasSchema(url, id));
 }

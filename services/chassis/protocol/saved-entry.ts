@@ -12,7 +12,6 @@ import {
   saveEntry,
 } from './service-fold.ts';
 import type { AnyLogic } from './service-logic.ts';
-import { type SessionCore, unknownSession } from './session-core.ts';
 
 /**
  * Entries as checkpoints hold them, across releases (DESIGN 3.11, "Upgrades").
@@ -60,8 +59,8 @@ function obstacleOf(logic: AnyLogic, { fold, form = 1 }: CheckpointBody): string
 function withoutState(logic: AnyLogic, body: CheckpointBody): ServiceEntry {
   const entry = newEntry(logic, body.session);
   const saved = body.state.body as unknown as Partial<SavedEntry> | null | undefined;
-  const isKnown = (body.form ?? 1) <= entryForm && typeof saved?.core === 'object';
-  return { ...entry, core: isKnown ? (saved.core as SessionCore) : unknownSession(body.session) };
+  const core = (body.form ?? 1) <= entryForm ? saved?.core : undefined;
+  return typeof core?.status === 'string' ? { ...entry, core } : entry;
 }
 
 /**
