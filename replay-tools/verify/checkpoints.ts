@@ -1,7 +1,8 @@
 import type { JsonValue } from '../../schemas/json.ts';
 import { canonical, sha256 } from '../../services/chassis/protocol/hash.ts';
 import type { CheckpointBody, PlacedRecord } from '../../services/chassis/protocol/record.ts';
-import { type ServiceEntry, saveEntry } from '../../services/chassis/protocol/service-fold.ts';
+import { foldWrittenBy, writeEntry } from '../../services/chassis/protocol/saved-entry.ts';
+import type { ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { changesOf } from './changes.ts';
 import { differenceAt } from './integrity.ts';
@@ -9,9 +10,9 @@ import type { Difference } from './report.ts';
 
 /** Compares a checkpoint with the state that this release folds up to its cursor. */
 
-/** Whether this release folds states of the same shape as the checkpoint. */
+/** Whether this logic saves states of the same shape as the checkpoint. */
 export const isComparable = (body: CheckpointBody, logic: AnyLogic): boolean =>
-  body.fold === logic.fold && canonical(body.machines) === canonical(logic.machines);
+  body.fold === foldWrittenBy(logic) && canonical(body.machines) === canonical(logic.machines);
 
 /**
  * A content's `blob` only says where its body lies: who wrote a record and has not read it back does not know it.
@@ -45,9 +46,9 @@ export function stateHashDifference(
 export function checkpointDifference(
   record: PlacedRecord,
   body: CheckpointBody,
-  entry: ServiceEntry,
+  at: Readonly<{ logic: AnyLogic; entry: ServiceEntry }>,
 ): Difference | undefined {
-  const saved = saveEntry(entry);
+  const saved = writeEntry(at.logic, at.entry);
   const actual = sha256(canonical(saved));
   if (actual === body.stateHash || isSame(body.state.body, saved)) return undefined;
   const message = 'this checkpoint is not the state that this release folds up to its cursor';

@@ -35,9 +35,10 @@ function idDifference(record: PlacedRecord): Difference | undefined {
 
 function headerDifference(record: PlacedRecord): Difference | undefined {
   const { header, body } = record;
-  // A sequence number is given when a record is sent: it stands in the headers only.
+  // A sequence number is given when a record is sent: it stands in the headers only. Older releases named no fold.
   const said = parseHeader(headersOf(header.id, body, header));
-  const told = { ...said, sequence: header.sequence };
+  const fold = header.fold === -1 ? -1 : said?.fold;
+  const told = { ...said, sequence: header.sequence, fold };
   if (canonical(told) === canonical(header)) return undefined;
   const message = 'the headers of this record say something else than its body';
   return differenceAt(record, { kind: 'header', message, changes: changesOf(header, told) });

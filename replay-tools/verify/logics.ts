@@ -1,4 +1,5 @@
 import { aggregatorLogic } from '../../services/aggregator/decide.ts';
+import { foldWrittenBy } from '../../services/chassis/protocol/saved-entry.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { eventStoreLogic } from '../../services/event-store/decide.ts';
 import { intakeLogic } from '../../services/intake/decide.ts';
@@ -12,8 +13,17 @@ import { createWorkerPoolLogic } from '../../services/worker-pool/decide.ts';
 
 /** The decisions that this release can compute again. */
 
-/** The logic of a service by its name; undefined for one that this release does not have. */
-export type LogicLookup = (service: string) => AnyLogic | undefined;
+/** Which of a service's logics is asked for, where there are several: the one that decided, or that saved a state. */
+export type LogicOf = Readonly<{ behaviour: number } | { fold: number }>;
+
+/**
+ * The logic of a service by its name; undefined for one that this release does not have. One of another behaviour or
+ * fold is answered where there is none that fits.
+ */
+export type LogicLookup = (service: string, of?: LogicOf) => AnyLogic | undefined;
+
+const fits = (logic: AnyLogic, of: LogicOf): boolean =>
+  'behaviour' in of ? logic.behaviour === of.behaviour : foldWrittenBy(logic) === of.fold;
 
 const single: readonly unknown[] = [
   intakeLogic,
@@ -35,10 +45,15 @@ export function allLogics(pools: readonly string[]): readonly AnyLogic[] {
 
 const poolLogic = (pool: string): AnyLogic => createWorkerPoolLogic(pool) as unknown as AnyLogic;
 
-/** Looks in a list of logics. */
+/** Looks in a list of logics. Of several of one service, the last is the newest. */
 export function lookupIn(logics: readonly AnyLogic[]): LogicLookup {
-  const byName = new Map(logics.map((logic) => [logic.name, logic]));
-  return (service) => byName.get(service);
+  const byName = new Map<string, AnyLogic[]>();
+  for (const logic of logics) byName.set(logic.name, [...(byName.get(logic.name) ?? []), logic]);
+  return (service, of) => {
+    const own = byName.get(service);
+    const fitting = of === undefined ? undefined : own?.findLast((logic) => fits(logic, of));
+    return fitting ?? own?.at(-1);
+  };
 }
 
 const ofRelease = lookupIn(single as readonly AnyLogic[]);

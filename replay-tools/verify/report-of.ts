@@ -62,6 +62,7 @@ export function reportOf(judged: JudgedSession, findings: Findings): VerifyRepor
     counts,
     services: findings.byService,
     releases: releasesOf(judged),
+    hashed: findings.hashed,
     differences,
     warnings: [...sourceWarnings(judged), ...findings.allWarnings],
   };

@@ -1,6 +1,6 @@
 import { count } from '../show/figures.ts';
 import { type Palette, plainPalette } from '../show/palette.ts';
-import type { Difference, VerifyReport } from './report.ts';
+import type { Difference, HashedTurns, VerifyReport } from './report.ts';
 
 /** A report of `verify` for people. The `--json` form is the report itself. */
 
@@ -35,6 +35,9 @@ function serviceLines({ services }: VerifyReport): string[] {
   });
 }
 
+const hashedLine = ({ service, behaviour, release, turns, because }: HashedTurns): string =>
+  `  note: ${count(turns, 'turn')} of behaviour ${behaviour} of release ${release} checked by hash (${service}): ${because}`;
+
 /** The report as lines. */
 export function reportLines(
   report: VerifyReport,
@@ -48,6 +51,7 @@ export function reportLines(
     `  ${count(counts.records, 'record')}, ${count(counts.events, 'event')}, ${count(counts.decisions, 'decision')} computed again, ${count(counts.contents, 'content')} hashed again, ${count(counts.ignored + counts.void, 'record')} without effect`,
     ...serviceLines(report),
     ...report.differences.flatMap((difference) => ['', ...differenceLines(difference, palette)]),
+    ...report.hashed.map((one) => palette.quiet(hashedLine(one))),
     ...report.warnings.map((warning) => palette.quiet(`  note: ${warning}`)),
   ];
 }

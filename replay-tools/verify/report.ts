@@ -52,6 +52,16 @@ export type ServiceCounts = Readonly<{
   checkpoints: number;
 }>;
 
+/** Turns that another release decided: what is in them is as it was written, and that is all that can be said. */
+export type HashedTurns = Readonly<{
+  service: string;
+  behaviour: number;
+  release: string;
+  turns: number;
+  /** Why this release cannot decide them again, as a clause. */
+  because: string;
+}>;
+
 export type VerifyCounts = Readonly<{
   /** Records of the session, whatever they are. */
   records: number;
@@ -87,6 +97,8 @@ export type VerifyReport = Readonly<{
   services: Readonly<Record<string, ServiceCounts>>;
   /** Releases that wrote the turns. */
   releases: readonly string[];
+  /** Turns that were checked by hash only because another release decided them. */
+  hashed: readonly HashedTurns[];
   /** In the order of the log; at most twenty. */
   differences: readonly Difference[];
   /** What could be checked by hash only, or not at all, and why. */
@@ -103,12 +115,15 @@ export function writerOf(
   return { service, release, behaviour };
 }
 
+type Author = Pick<HashedTurns, 'service' | 'behaviour' | 'release'>;
+
 /** Collects what the checks find. */
 export class Findings {
   readonly differences: Difference[] = [];
   contents = 0;
   private readonly services = new Map<string, { -readonly [K in keyof ServiceCounts]: number }>();
   private readonly said = new Map<string, number>();
+  private readonly byHash = new Map<string, HashedTurns>();
 
   differ(difference: Difference): void {
     if (this.differences.length < differencesMax) this.differences.push(difference);
@@ -123,6 +138,18 @@ export class Findings {
     const counts = this.services.get(service) ?? { ...nothing };
     this.services.set(service, counts);
     for (const [name, more] of Object.entries(what)) counts[name as keyof ServiceCounts] += more;
+  }
+
+  /** A turn was checked by hash only. */
+  hash({ service, behaviour, release }: Author, because: string): void {
+    this.count(service, { hashOnly: 1 });
+    const key = JSON.stringify([service, behaviour, release, because]);
+    const turns = (this.byHash.get(key)?.turns ?? 0) + 1;
+    this.byHash.set(key, { service, behaviour, release, turns, because });
+  }
+
+  get hashed(): readonly HashedTurns[] {
+    return [...this.byHash.values()];
   }
 
   get byService(): Readonly<Record<string, ServiceCounts>> {

@@ -5,18 +5,18 @@ import type {
   PlacedRecord,
   TurnBody,
 } from '../../services/chassis/protocol/record.ts';
+import { readCheckpoint } from '../../services/chassis/protocol/saved-entry.ts';
 import {
   type Cause,
   foldEntry,
   newEntry,
-  restoreEntry,
   type ServiceEntry,
 } from '../../services/chassis/protocol/service-fold.ts';
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
 import type { CoreStep } from '../../services/chassis/protocol/session-core.ts';
 import { contentsOf } from '../read/contents.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession } from '../read/session.ts';
-import type { LogicLookup } from './logics.ts';
+import type { LogicLookup, LogicOf } from './logics.ts';
 
 /**
  * Folds the session for every service that decided in it. A line is a fold from the beginning, or from a checkpoint that
@@ -41,18 +41,20 @@ export type Blindness = Readonly<{
   record: PlacedRecord;
 }>;
 
-type Want = Readonly<{ by: string; service: string; root: string; at: string }>;
+type Want = Readonly<{ by: string; service: string; of: LogicOf; root: string; at: string }>;
 
-const keyOf = (service: string, root: string): string => `${service}|${root}`;
+const keyOf = ({ name, behaviour, fold }: AnyLogic, root: string): string =>
+  `${name}|${behaviour}|${fold}|${root}`;
 
 /** Which state a record has to be checked against. */
 function wantOf({ record, verdict }: JudgedRecord): Want | undefined {
   if (verdict !== 'effective' || !isPlaced(record)) return undefined;
   const { body, header } = record;
-  if (body.kind === 'turn')
-    return { by: header.id, service: body.service, root: body.root ?? '', at: body.base };
-  if (body.kind !== 'checkpoint') return undefined;
-  return { by: header.id, service: body.service, root: '', at: body.cursor.record };
+  if (body.kind !== 'turn' && body.kind !== 'checkpoint') return undefined;
+  const { service, root = '' } = body;
+  const common = { by: header.id, service, root };
+  if (body.kind === 'turn') return { ...common, of: { behaviour: body.behaviour }, at: body.base };
+  return { ...common, of: { fold: body.fold }, at: body.cursor.record };
 }
 
 export class ServiceLines {
@@ -71,13 +73,13 @@ export class ServiceLines {
     this.session = judged.source.session;
     for (const one of judged.records) {
       const want = wantOf(one);
-      const logic = want === undefined ? undefined : logics(want.service);
+      const logic = want === undefined ? undefined : logics(want.service, want.of);
       if (want !== undefined && logic !== undefined) this.want(want, logic);
     }
   }
 
-  private want({ by, service, root, at }: Want, logic: AnyLogic): void {
-    const key = keyOf(service, root);
+  private want({ by, root, at }: Want, logic: AnyLogic): void {
+    const key = keyOf(logic, root);
     const among = root === '' ? this.lines : this.coming;
     const line = among.get(key) ?? this.newLine(logic, root);
     among.set(key, line);
@@ -144,18 +146,23 @@ export class ServiceLines {
     this.events.set(addressOf(event), { event, offset });
   }
 
-  /** A line begins at a checkpoint, and takes what was read since its cursor. */
+  /** Lines begin at a checkpoint, one for each logic that started from it. */
   private begin(record: PlacedRecord, body: CheckpointBody): void {
-    const key = keyOf(body.service, record.header.id);
-    const line = this.coming.get(key);
-    if (line === undefined) return;
-    this.coming.delete(key);
-    this.lines.set(key, line);
+    for (const [key, line] of this.coming) {
+      if (line.root !== record.header.id || line.logic.name !== body.service) continue;
+      this.coming.delete(key);
+      this.lines.set(key, line);
+      this.beginLine(line, record, body);
+    }
+  }
+
+  /** What was read since the checkpoint's cursor is taken as well. */
+  private beginLine(line: Line, record: PlacedRecord, body: CheckpointBody): void {
     if (body.state.body === undefined) {
       line.blind = blindness(record, new Error(`content ${body.state.digest} is nowhere`));
       return;
     }
-    line.entry = restoreEntry(body.state.body, record.header.id);
+    line.entry = readCheckpoint(line.logic, body, record.header.id);
     this.keep(line);
     for (const one of this.passed) if (isPlaced(one.record)) this.fold(line, one.record, undefined);
   }
@@ -164,7 +171,8 @@ export class ServiceLines {
     if (line.blind !== undefined || record.offset <= line.entry.core.last.offset) return;
     try {
       // A restored core is a copy of its own, in an order of its own: it is folded by itself.
-      const at = line.root !== '' || step === undefined ? { record } : { record, step };
+      const shared = line.root === '' && line.logic.language === undefined;
+      const at = shared && step !== undefined ? { record, step } : { record };
       const next = foldEntry(line.logic, line.entry, at);
       if (next.broken !== undefined && line.entry.broken === undefined && hasGap(record)) {
         line.blind = { kind: 'missing', message: next.broken.message, record };

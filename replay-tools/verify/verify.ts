@@ -3,7 +3,7 @@ import type {
   PlacedRecord,
   TurnBody,
 } from '../../services/chassis/protocol/record.ts';
-import type { ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
+import { type ServiceEntry, standByOf } from '../../services/chassis/protocol/service-fold.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { isMissing } from '../read/contents.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession, judgeSession } from '../read/session.ts';
@@ -84,29 +84,25 @@ class Verification {
   }
 
   private decideAgain(record: PlacedRecord, body: TurnBody): void {
-    const logic = this.logics(body.service);
-    const reason = this.cannotDecide(body, logic);
-    if (logic === undefined || reason !== undefined) {
-      this.hashOnly(body.service, reason ?? '');
+    const logic = this.logics(body.service, { behaviour: body.behaviour });
+    if (logic?.behaviour !== body.behaviour) {
+      this.findings.hash(body, carried(body.service, logic));
+      return;
+    }
+    if (Object.values(body.facts.content ?? {}).some(isMissing)) {
+      this.hashOnly(body.service, missingFacts(body.service));
       return;
     }
     const entry = this.stateOf(record, body.service);
     if (entry === undefined) return;
+    const standBy = standByOf(entry);
+    if (standBy !== undefined) {
+      this.findings.hash(body, `this release does not understand ${standBy.because}`);
+      return;
+    }
     this.findings.count(body.service, { decisions: 1 });
     const context = { lines: this.lines, answered: this.answered };
     this.differ(checkDecision({ record, body, logic, entry }, context));
-  }
-
-  /** Why a turn cannot be decided again by this release. */
-  private cannotDecide(body: TurnBody, logic: AnyLogic | undefined): string | undefined {
-    const { service, behaviour, release } = body;
-    if (logic === undefined)
-      return `this release has no service ${service}: its turns (release ${release}) were checked by hash only`;
-    if (logic.behaviour !== behaviour)
-      return `turns of ${service} with behaviour ${behaviour} (release ${release}) were checked by hash only: this release has behaviour ${logic.behaviour}`;
-    if (Object.values(body.facts.content ?? {}).some(isMissing))
-      return `a turn of ${service} was checked by hash only: a content of its facts is nowhere`;
-    return undefined;
   }
 
   private hashOnly(service: string, reason: string): void {
@@ -147,16 +143,28 @@ class Verification {
     this.findings.count(service, { checkpoints: 1 });
     if (!whole) return;
     this.differ(stateHashDifference(record, body));
-    const logic = this.logics(service);
+    const logic = this.logics(service, { fold: body.fold });
+    const written = `checkpoints of ${service} (release ${release}, fold ${body.fold}) were checked by hash only`;
     if (logic === undefined || !isComparable(body, logic)) {
-      const reason = `checkpoints of ${service} (release ${release}, fold ${body.fold}) were checked by hash only: this release folds otherwise`;
-      this.hashOnly(service, reason);
+      this.hashOnly(service, `${written}: this release folds otherwise`);
       return;
     }
     const entry = this.stateOf(record, service);
-    if (entry !== undefined) this.differ(checkpointDifference(record, body, entry));
+    if (entry === undefined) return;
+    const standBy = standByOf(entry);
+    if (standBy === undefined) this.differ(checkpointDifference(record, body, { logic, entry }));
+    else this.hashOnly(service, `${written}: this release does not understand ${standBy.because}`);
   }
 }
+
+/** What a release says that does not decide as the turn was decided. */
+const carried = (service: string, logic: AnyLogic | undefined): string =>
+  logic === undefined
+    ? `this release has no service ${service}`
+    : `this release has behaviour ${logic.behaviour}`;
+
+const missingFacts = (service: string): string =>
+  `a turn of ${service} was checked by hash only: a content of its facts is nowhere`;
 
 const isBlind = (found: ServiceEntry | Blindness): found is Blindness => 'kind' in found;
 

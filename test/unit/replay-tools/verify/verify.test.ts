@@ -120,9 +120,12 @@ test('turns of another behaviour are checked by hash only, and the release that 
   );
   expect(report).toMatchObject({ identical: true, complete: false });
   expect(report.services['planner']).toMatchObject({ turns: 1, decisions: 0, hashOnly: 1 });
-  expect(report.warnings).toEqual([
-    'turns of planner with behaviour 1 (release 0.0.0-world) were checked by hash only: this release has behaviour 2',
-  ]);
+  const because = 'this release has behaviour 2';
+  const wrote = { service: 'planner', behaviour: 1, release: '0.0.0-world' };
+  expect(report.hashed).toEqual([{ ...wrote, turns: 1, because }]);
+  expect(reportLines(report).at(-1)).toBe(
+    '  note: 1 turn of behaviour 1 of release 0.0.0-world checked by hash (planner): this release has behaviour 2',
+  );
 });
 
 test('a service that this release does not have is checked by hash only', async () => {
@@ -130,8 +133,7 @@ test('a service that this release does not have is checked by hash only', async 
     service === 'tool-guard' ? undefined : releaseLogics(service),
   );
   expect(report).toMatchObject({ identical: true, complete: false });
-  expect(report.warnings).toHaveLength(1);
-  expect(report.warnings[0]).toContain('this release has no service tool-guard');
+  expect(report.hashed).toMatchObject([{ because: 'this release has no service tool-guard' }]);
 });
 
 test('where a large content is nowhere, what needs it is checked by hash only', async () => {
