@@ -10,9 +10,11 @@ import type { Difference } from './report.ts';
 
 /** Compares a checkpoint with the state that this release folds up to its cursor. */
 
-/** Whether this logic saves states of the same shape as the checkpoint. */
+/** Whether this logic folds, and saves, states as the one did that wrote the checkpoint. */
 export const isComparable = (body: CheckpointBody, logic: AnyLogic): boolean =>
-  body.fold === foldWrittenBy(logic) && canonical(body.machines) === canonical(logic.machines);
+  (body.behaviour ?? 1) === logic.behaviour &&
+  body.fold === foldWrittenBy(logic) &&
+  canonical(body.machines) === canonical(logic.machines);
 
 /**
  * A content's `blob` only says where its body lies: who wrote a record and has not read it back does not know it.

@@ -1,5 +1,4 @@
 import { aggregatorLogic } from '../../services/aggregator/decide.ts';
-import { foldWrittenBy } from '../../services/chassis/protocol/saved-entry.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { eventStoreLogic } from '../../services/event-store/decide.ts';
 import { intakeLogic } from '../../services/intake/decide.ts';
@@ -13,17 +12,12 @@ import { createWorkerPoolLogic } from '../../services/worker-pool/decide.ts';
 
 /** The decisions that this release can compute again. */
 
-/** Which of a service's logics is asked for, where there are several: the one that decided, or that saved a state. */
-export type LogicOf = Readonly<{ behaviour: number } | { fold: number }>;
-
 /**
- * The logic of a service by its name; undefined for one that this release does not have. One of another behaviour or
- * fold is answered where there is none that fits.
+ * The logic of a service by its name and, where there are several, the behaviour version that decided or that folded a
+ * state; undefined for a service that this release does not have. One of another behaviour is answered where there is
+ * none that fits.
  */
-export type LogicLookup = (service: string, of?: LogicOf) => AnyLogic | undefined;
-
-const fits = (logic: AnyLogic, of: LogicOf): boolean =>
-  'behaviour' in of ? logic.behaviour === of.behaviour : foldWrittenBy(logic) === of.fold;
+export type LogicLookup = (service: string, behaviour?: number) => AnyLogic | undefined;
 
 const single: readonly unknown[] = [
   intakeLogic,
@@ -49,10 +43,9 @@ const poolLogic = (pool: string): AnyLogic => createWorkerPoolLogic(pool) as unk
 export function lookupIn(logics: readonly AnyLogic[]): LogicLookup {
   const byName = new Map<string, AnyLogic[]>();
   for (const logic of logics) byName.set(logic.name, [...(byName.get(logic.name) ?? []), logic]);
-  return (service, of) => {
+  return (service, behaviour) => {
     const own = byName.get(service);
-    const fitting = of === undefined ? undefined : own?.findLast((logic) => fits(logic, of));
-    return fitting ?? own?.at(-1);
+    return own?.findLast((logic) => logic.behaviour === behaviour) ?? own?.at(-1);
   };
 }
 

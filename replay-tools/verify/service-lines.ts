@@ -16,7 +16,7 @@ import { type AnyLogic, addressOf } from '../../services/chassis/protocol/servic
 import type { CoreStep } from '../../services/chassis/protocol/session-core.ts';
 import { contentsOf } from '../read/contents.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession } from '../read/session.ts';
-import type { LogicLookup, LogicOf } from './logics.ts';
+import type { LogicLookup } from './logics.ts';
 
 /**
  * Folds the session for every service that decided in it. A line is a fold from the beginning, or from a checkpoint that
@@ -41,7 +41,7 @@ export type Blindness = Readonly<{
   record: PlacedRecord;
 }>;
 
-type Want = Readonly<{ by: string; service: string; of: LogicOf; root: string; at: string }>;
+type Want = Readonly<{ by: string; service: string; behaviour: number; root: string; at: string }>;
 
 const keyOf = ({ name, behaviour, fold }: AnyLogic, root: string): string =>
   `${name}|${behaviour}|${fold}|${root}`;
@@ -53,8 +53,8 @@ function wantOf({ record, verdict }: JudgedRecord): Want | undefined {
   if (body.kind !== 'turn' && body.kind !== 'checkpoint') return undefined;
   const { service, root = '' } = body;
   const common = { by: header.id, service, root };
-  if (body.kind === 'turn') return { ...common, of: { behaviour: body.behaviour }, at: body.base };
-  return { ...common, of: { fold: body.fold }, at: body.cursor.record };
+  if (body.kind === 'turn') return { ...common, behaviour: body.behaviour, at: body.base };
+  return { ...common, behaviour: body.behaviour ?? 1, at: body.cursor.record };
 }
 
 export class ServiceLines {
@@ -73,7 +73,7 @@ export class ServiceLines {
     this.session = judged.source.session;
     for (const one of judged.records) {
       const want = wantOf(one);
-      const logic = want === undefined ? undefined : logics(want.service, want.of);
+      const logic = want === undefined ? undefined : logics(want.service, want.behaviour);
       if (want !== undefined && logic !== undefined) this.want(want, logic);
     }
   }

@@ -84,7 +84,7 @@ class Verification {
   }
 
   private decideAgain(record: PlacedRecord, body: TurnBody): void {
-    const logic = this.logics(body.service, { behaviour: body.behaviour });
+    const logic = this.logics(body.service, body.behaviour);
     if (logic?.behaviour !== body.behaviour) {
       this.findings.hash(body, carried(body.service, logic));
       return;
@@ -143,7 +143,7 @@ class Verification {
     this.findings.count(service, { checkpoints: 1 });
     if (!whole) return;
     this.differ(stateHashDifference(record, body));
-    const logic = this.logics(service, { fold: body.fold });
+    const logic = this.logics(service, body.behaviour ?? 1);
     const written = `checkpoints of ${service} (release ${release}, fold ${body.fold}) were checked by hash only`;
     if (logic === undefined || !isComparable(body, logic)) {
       this.hashOnly(service, `${written}: this release folds otherwise`);

@@ -4831,6 +4831,10 @@ export const recordSchemas: readonly JsonObject[] = [
     "type": "integer",
     "minimum": 0
    },
+   "behaviour": {
+    "type": "integer",
+    "minimum": 0
+   },
    "fold": {
     "type": "integer",
     "minimum": 0

@@ -60,6 +60,8 @@ export type MemoryWorldOptions = Readonly<{
   startMs?: number;
 }>;
 
+export type HostRelease = Readonly<{ release: string; change?: (logic: AnyLogic) => AnyLogic }>;
+
 export type Goal = Readonly<{ goal: string }> & JsonObject;
 
 export type Published = Readonly<{ goalId: string; session: string; goalLog: string }>;
@@ -146,16 +148,24 @@ export class MemoryWorld {
     return world;
   }
 
-  /** Starts one more host. It joins the groups that hosts of the same services are in. */
-  async startHost(name: string, names: readonly string[]): Promise<WorldHost> {
+  /**
+   * Starts one more host, of this release or of another one whose logics are changed. It joins the groups that hosts of
+   * the same services are in.
+   */
+  async startHost(
+    name: string,
+    names: readonly string[],
+    { release, change }: HostRelease = { release: '0.0.0-world' },
+  ): Promise<WorldHost> {
     const housekeepingMs = this.options.housekeepingMs ?? 1_000;
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
     const ports = this.portsOf(log, logger);
-    const services = await buildServices(names, this.services, { ports, housekeepingMs });
+    const world = change === undefined ? this.services : { ...this.services, change };
+    const services = await buildServices(names, world, { ports, housekeepingMs });
     const host = new Host({
       name,
-      release: '0.0.0-world',
+      release,
       services: services.map((one) => one.hosted),
       ports,
       housekeepingMs,

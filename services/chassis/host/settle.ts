@@ -222,6 +222,7 @@ export class Settler {
       cursor: { record: last.record, offset: last.offset },
       ...(root === undefined ? {} : { root }),
       ...(beginning < 0 ? {} : { beginning }),
+      behaviour: logic.behaviour,
       fold: foldWrittenBy(logic),
       machines: logic.machines,
       stateHash: sha256(canonical(saved)),

@@ -66,6 +66,8 @@ export type CheckpointBody = Owned &
     /** The checkpoint that the state started from, and the offset of the session's first record, if they are known. */
     root?: string;
     beginning?: number;
+    /** Behaviour version of the service that folded the state; 1 where it is not said. */
+    behaviour?: number;
     fold: number;
     /** Form of what is in the content but the service's own state; 1 where it is not said. */
     form?: number;

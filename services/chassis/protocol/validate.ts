@@ -20,7 +20,9 @@ const ajv = newAjv();
 function validatorOf(schema: JsonObject): ValidateFunction {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
-  const validator = ajv.compile(schema as Record<string, unknown>);
+  // Without its id: another release's schema may have the same.
+  const { $id: _id, ...nameless } = schema;
+  const validator = ajv.compile(nameless as Record<string, unknown>);
   compiled.set(schema, validator);
   return validator;
 }
