@@ -13,6 +13,8 @@ export type HostOptions = Readonly<{
   /** Catalog directories; the examples and the catalogs of the tests if not given. */
   catalog?: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /** The release that tests take for the next one, in place of this one. */
+  next?: boolean;
 }>;
 
 export type LogLine = Readonly<Record<string, unknown>> &
@@ -21,7 +23,8 @@ export type LogLine = Readonly<Record<string, unknown>> &
 export type HostExit = Readonly<{ code: number | null; signal: NodeJS.Signals | null }>;
 
 const catalogs = [examples, fixture('catalog'), fixture('trouble')];
-const entry = join(packageRoot, 'test/support/host-entry.mjs');
+const entryOf = (next: boolean): string =>
+  join(packageRoot, `test/support/${next ? 'next-host' : 'host'}-entry.mjs`);
 const built = join(packageRoot, 'dist/services/main.js');
 let hosts = 0;
 
@@ -48,7 +51,7 @@ export class LiveHost {
 
   constructor(options: HostOptions) {
     if (!existsSync(built)) throw new Error('there is no build: run `npm run build` first');
-    const { stack, services = ['all'] } = options;
+    const { stack, services = ['all'], next = false } = options;
     this.name = `test-host-${process.pid}-${++hosts}`;
     this.services = services;
     this.stateDir = mkdtempSync(join(tmpdir(), 'longrein-host-'));
@@ -68,7 +71,7 @@ export class LiveHost {
       NODE_PATH: fixture('packages'),
       ...options.env,
     };
-    this.child = spawn(process.execPath, [entry, ...services], {
+    this.child = spawn(process.execPath, [entryOf(next), ...services], {
       cwd: packageRoot,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

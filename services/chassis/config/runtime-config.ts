@@ -57,6 +57,8 @@ export type RuntimeConfig = Readonly<{
   otlpEndpoint: string | undefined;
   /** `provider/model` that every model alias of the catalog stands for; undefined: as the files say. */
   model: string | undefined;
+  /** What records and heartbeats say wrote them, where that is not this package's version. */
+  release?: string;
 }>;
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-import { readRuntimeConfig } from '../config/runtime-config.ts';
+import { type RuntimeConfig, readRuntimeConfig } from '../config/runtime-config.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { runHost } from './run-host.ts';
 import type { ServiceFactory } from './service-context.ts';
@@ -16,13 +16,17 @@ function end(error: Error): never {
 
 /**
  * The whole life of a host process: start, say `{"event":"ready"}` on standard output, stop on SIGTERM or SIGINT within
- * ten seconds. A fatal error ends it with status 1 and a message; who runs it starts it again.
+ * ten seconds. A fatal error ends it with status 1 and a message; who runs it starts it again. `changes` go over what the
+ * environment says.
  */
-export async function mainHost(factories: readonly ServiceFactory[]): Promise<void> {
+export async function mainHost(
+  factories: readonly ServiceFactory[],
+  changes: Partial<RuntimeConfig> = {},
+): Promise<void> {
   process.on('unhandledRejection', (reason) => end(toError(reason)));
   process.on('uncaughtException', end);
-  const running = await runHost(readRuntimeConfig(), factories, end).catch((thrown: unknown) =>
-    end(toError(thrown)),
+  const running = await runHost({ ...readRuntimeConfig(), ...changes }, factories, end).catch(
+    (thrown: unknown) => end(toError(thrown)),
   );
   let stopping = false;
   const stop = (): void => {

@@ -107,7 +107,7 @@ export async function runHost(
   for (const factory of factories) built.push(await factory(context));
   const host = new Host({
     name: config.host,
-    release,
+    release: config.release ?? release,
     services: built.map((one) => one.hosted),
     ports,
     housekeepingMs: config.housekeepingMs,

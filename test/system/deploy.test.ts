@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { keysTopic } from '../../schemas/topics.ts';
+import { goalLogId, sessionId } from '../../services/chassis/protocol/ids.ts';
+import { serviceNames } from '../../services/main.ts';
+import { GoalDesk } from '../support/goal-desk.ts';
+import { LiveHost } from '../support/live-hosts.ts';
+import { stackUnderTest } from '../support/live-stack.ts';
+import { nextReleaseName } from '../support/next-release.ts';
+import { SessionLogs } from '../support/session-log.ts';
+import { type Proved, provedByBoth } from '../support/upgrade-proof.ts';
+
+/** Deploys under load: processes that stop in good order, one release after another. */
+
+const stack = stackUnderTest();
+const counterDir = mkdtempSync(join(tmpdir(), 'longrein-counters-'));
+const hosts: LiveHost[] = [];
+let desk: GoalDesk;
+let sessions: SessionLogs;
+let goalLogs: SessionLogs;
+
+type Start = Readonly<{ services?: readonly string[]; next?: boolean }>;
+
+async function start(options: Start = {}): Promise<LiveHost> {
+  const host = new LiveHost({ stack, env: { LONGREIN_COUNTER_DIR: counterDir }, ...options });
+  hosts.push(host);
+  return host.ready();
+}
+
+/** A deploy of one host: the new one first, then the old one stops within its time. */
+async function replace(old: LiveHost, options: Start): Promise<LiveHost> {
+  const fresh = await start(options);
+  await stop(old);
+  return fresh;
+}
+
+async function stop(host: LiveHost): Promise<void> {
+  const { code, stopMs } = await host.stop();
+  expect(code, host.tail()).toBe(0);
+  expect(stopMs).toBeLessThan(10_000);
+}
+
+beforeAll(async () => {
+  const first = await start();
+  desk = await GoalDesk.open(stack);
+  sessions = await SessionLogs.open(stack);
+  goalLogs = await SessionLogs.open(stack, keysTopic);
+  await first.stop();
+});
+afterEach(async () => {
+  await Promise.all(hosts.splice(0).map((host) => host.remove()));
+});
+afterAll(async () => {
+  await Promise.all([desk.close(), sessions.close(), goalLogs.close()]);
+  rmSync(counterDir, { recursive: true });
+});
+
+/** Hands in goals until it is told to stop; answers their ids and counters. */
+function load(everyMs: number) {
+  const goals = new Map<string, string>();
+  let isOver = false;
+  const run = async (): Promise<void> => {
+    while (!isOver) {
+      const counter = `c-${randomUUID()}`;
+      goals.set(await desk.submit({ plan: 'count', inputs: { counter, waitMs: 300 } }), counter);
+      await sleep(everyMs);
+    }
+  };
+  const running = run();
+  const end = async (): Promise<ReadonlyMap<string, string>> => {
+    isOver = true;
+    await running;
+    return goals;
+  };
+  return { end };
+}
+
+const countsOf = (counter: string): number => {
+  const file = join(counterDir, `${counter}.log`);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0;
+};
+
+/** Every goal ended well, once, with each of its effects done once; its log proves it. */
+async function settled(goals: ReadonlyMap<string, string>): Promise<Proved> {
+  const logs: string[] = [];
+  for (const [id, counter] of goals) {
+    expect(await desk.result(id), id).toMatchObject({ status: 'completed' });
+    const session = sessionId('default', '', id);
+    await sessions.closed(session);
+    await goalLogs.closed(goalLogId(session));
+    logs.push(session, goalLogId(session));
+    expect(countsOf(counter)).toBe(3);
+    expect(new Set(desk.resultRecords(id).map(({ headers }) => headers['ce_id'])).size).toBe(1);
+  }
+  return provedByBoth(stack, logs);
+}
+
+describe('a rolling restart of every service under load', () => {
+  it('loses no step where all services share a host', async () => {
+    let current = await start();
+    const goals = load(150);
+    for (let round = 0; round < 2; round++) {
+      await sleep(700);
+      current = await replace(current, {});
+    }
+    await sleep(500);
+    const proved = await settled(await goals.end());
+    expect(proved.loss).toEqual([]);
+    expect(proved.steps).toBeGreaterThan(100);
+    expect(proved.releases).toHaveLength(1);
+  });
+
+  it('loses no step where each service is a process of its own', async () => {
+    const names = serviceNames.filter((name) => name !== 'event-store');
+    const running = new Map<string, LiveHost>();
+    for (const name of names) running.set(name, await start({ services: [name] }));
+    const goals = load(400);
+    for (const [name, old] of running) await replace(old, { services: [name] });
+    const proved = await settled(await goals.end());
+    expect(proved.loss).toEqual([]);
+    expect(proved.steps).toBeGreaterThan(100);
+  });
+});
+
+describe('an upgrade and a roll-back under load', () => {
+  it('with other decisions, machines and checkpoints go through without a stop', async () => {
+    const old = await start();
+    const goals = load(150);
+    await sleep(700);
+    const next = await replace(old, { next: true });
+    await sleep(1_500);
+    await replace(next, {});
+    await sleep(700);
+    const proved = await settled(await goals.end());
+    expect(proved.loss).toEqual([]);
+    expect(proved.releases).toContain(nextReleaseName);
+    expect(proved.hashed).toBeGreaterThan(0);
+  });
+});
