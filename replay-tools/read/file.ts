@@ -85,8 +85,10 @@ class ExportReading {
     }
   }
 
-  private filled({ record }: RecordItem): SourceRecord {
-    const { body } = record;
+  private filled({ record: written }: RecordItem): SourceRecord {
+    const { body } = written;
+    // Exports of older releases say nothing of it.
+    const record = { ...written, header: { ...written.header, fold: written.header.fold ?? -1 } };
     if (body === undefined) return record;
     return { ...record, body: fillKnown(body, (digest) => this.contents.get(digest)) };
   }

@@ -9,24 +9,35 @@ import { goalLogId, sessionId } from '../../services/chassis/protocol/ids.ts';
 import { serviceNames } from '../../services/main.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
-import { stackUnderTest } from '../support/live-stack.ts';
 import { nextReleaseName } from '../support/next-release.ts';
+import { OwnBacking } from '../support/own-backing.ts';
 import { SessionLogs } from '../support/session-log.ts';
 import { type Proved, provedByBoth } from '../support/upgrade-proof.ts';
 
-/** Deploys under load: processes that stop in good order, one release after another. */
+/**
+ * Deploys under load: processes that stop in good order, one release after another, on a broker of their own. The event
+ * store makes no steps and is not among them.
+ */
 
-const stack = stackUnderTest();
 const counterDir = mkdtempSync(join(tmpdir(), 'longrein-counters-'));
 const hosts: LiveHost[] = [];
+let backing: OwnBacking;
 let desk: GoalDesk;
 let sessions: SessionLogs;
 let goalLogs: SessionLogs;
 
 type Start = Readonly<{ services?: readonly string[]; next?: boolean }>;
 
-async function start(options: Start = {}): Promise<LiveHost> {
-  const host = new LiveHost({ stack, env: { LONGREIN_COUNTER_DIR: counterDir }, ...options });
+const names = serviceNames.filter((name) => name !== 'event-store');
+const env = {
+  LONGREIN_COUNTER_DIR: counterDir,
+  LONGREIN_PARTITIONS: '4',
+  // A machine that is busy with other things must not lose its members.
+  LONGREIN_SESSION_TIMEOUT_MS: '30000',
+};
+
+async function start({ services = names, next = false }: Start = {}): Promise<LiveHost> {
+  const host = new LiveHost({ stack: backing.stack, env, services, next });
   hosts.push(host);
   return host.ready();
 }
@@ -45,24 +56,34 @@ async function stop(host: LiveHost): Promise<void> {
 }
 
 beforeAll(async () => {
+  backing = await OwnBacking.prepare();
+  await backing.startBroker();
+  await backing.startRegistry();
   const first = await start();
-  desk = await GoalDesk.open(stack);
-  sessions = await SessionLogs.open(stack);
-  goalLogs = await SessionLogs.open(stack, keysTopic);
-  await first.stop();
-});
+  desk = await GoalDesk.open(backing.stack);
+  sessions = await SessionLogs.open(backing.stack);
+  goalLogs = await SessionLogs.open(backing.stack, keysTopic);
+  await stop(first);
+}, 180_000);
 afterEach(async () => {
+  endLoad();
   await Promise.all(hosts.splice(0).map((host) => host.remove()));
 });
 afterAll(async () => {
   await Promise.all([desk.close(), sessions.close(), goalLogs.close()]);
+  await backing.remove();
   rmSync(counterDir, { recursive: true });
 });
+
+let endLoad: () => void = () => undefined;
 
 /** Hands in goals until it is told to stop; answers their ids and counters. */
 function load(everyMs: number) {
   const goals = new Map<string, string>();
   let isOver = false;
+  endLoad = () => {
+    isOver = true;
+  };
   const run = async (): Promise<void> => {
     while (!isOver) {
       const counter = `c-${randomUUID()}`;
@@ -72,7 +93,7 @@ function load(everyMs: number) {
   };
   const running = run();
   const end = async (): Promise<ReadonlyMap<string, string>> => {
-    isOver = true;
+    endLoad();
     await running;
     return goals;
   };
@@ -88,7 +109,7 @@ const countsOf = (counter: string): number => {
 async function settled(goals: ReadonlyMap<string, string>): Promise<Proved> {
   const logs: string[] = [];
   for (const [id, counter] of goals) {
-    expect(await desk.result(id), id).toMatchObject({ status: 'completed' });
+    expect(await desk.result(id, 120_000), id).toMatchObject({ status: 'completed' });
     const session = sessionId('default', '', id);
     await sessions.closed(session);
     await goalLogs.closed(goalLogId(session));
@@ -96,13 +117,13 @@ async function settled(goals: ReadonlyMap<string, string>): Promise<Proved> {
     expect(countsOf(counter)).toBe(3);
     expect(new Set(desk.resultRecords(id).map(({ headers }) => headers['ce_id'])).size).toBe(1);
   }
-  return provedByBoth(stack, logs);
+  return provedByBoth(backing.stack, logs);
 }
 
 describe('a rolling restart of every service under load', () => {
   it('loses no step where all services share a host', async () => {
     let current = await start();
-    const goals = load(150);
+    const goals = load(300);
     for (let round = 0; round < 2; round++) {
       await sleep(700);
       current = await replace(current, {});
@@ -115,10 +136,9 @@ describe('a rolling restart of every service under load', () => {
   });
 
   it('loses no step where each service is a process of its own', async () => {
-    const names = serviceNames.filter((name) => name !== 'event-store');
     const running = new Map<string, LiveHost>();
     for (const name of names) running.set(name, await start({ services: [name] }));
-    const goals = load(400);
+    const goals = load(600);
     for (const [name, old] of running) await replace(old, { services: [name] });
     const proved = await settled(await goals.end());
     expect(proved.loss).toEqual([]);
@@ -129,7 +149,7 @@ describe('a rolling restart of every service under load', () => {
 describe('an upgrade and a roll-back under load', () => {
   it('with other decisions, machines and checkpoints go through without a stop', async () => {
     const old = await start();
-    const goals = load(150);
+    const goals = load(300);
     await sleep(700);
     const next = await replace(old, { next: true });
     await sleep(1_500);
