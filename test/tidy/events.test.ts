@@ -27,6 +27,19 @@ test('generated types and schemas are what the schema files say', async () => {
   }
 });
 
+test('a second version of an event takes the place of the first in code, and both are checked', async () => {
+  const events = generator.readEventSchemas() as readonly JsonObject[];
+  const skipped = events.find(({ title }) => title === 'TaskSkippedV1') as JsonObject;
+  const properties = { ...(skipped['properties'] as JsonObject), version: { const: 2 } };
+  const $id = 'urn:longrein:event:task.skipped:v2';
+  const second = { ...skipped, $id, title: 'TaskSkippedV2', properties };
+  const types = await generator.generateTypes([...events, second]);
+  expect(types).toContain("'task.skipped': TaskSkippedV2;");
+  expect(types).not.toContain("'task.skipped': TaskSkippedV1;");
+  expect(types.split("  'task.skipped',").length).toBe(2);
+  expect(generator.withEvents('turn', [...events, second])).toContain(`"${$id}"`);
+});
+
 test('every event is decided, relayed or written by some service, and folded by another', () => {
   const code = sourceFiles(/\.ts$/).filter(({ path }) =>
     /^services\/(?!chassis\/protocol)/.test(path),
