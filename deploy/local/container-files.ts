@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { type Environment, engineEnvironment } from './config.ts';
 import { containerLabel, stopContainer } from './container.ts';
 import { isMissing, readTextIfThere } from './files.ts';
+import type { Report } from './report.ts';
 
 const ending = '.id';
 
@@ -22,6 +23,7 @@ export interface Sweep {
   /** Those that were recorded, so that nobody has to ask for them again. */
   readonly recordedIds: ReadonlySet<string>;
   readonly deadlineMs: number;
+  readonly report: Report;
 }
 
 /**
@@ -33,15 +35,20 @@ export async function sweepContainers(sweep: Sweep): Promise<string[]> {
   for (const file of await idFiles(sweep.stateDir)) {
     const service = basename(file, ending);
     const id = (await readTextIfThere(file))?.trim() ?? '';
-    const name = containerLabel(sweep.stateDir, service);
-    const environment = engineEnvironment(sweep.environment);
-    if (id !== '' && !sweep.recordedIds.has(id)) {
-      const outcome = await stopContainer({ id, name, environment }, sweep.deadlineMs);
-      if (outcome !== 'gone') stopped.push(service);
-    }
+    const left = id !== '' && !sweep.recordedIds.has(id) && (await stopLeft(sweep, service, id));
+    if (left) stopped.push(service);
     await rm(file, { force: true });
   }
   return stopped;
+}
+
+async function stopLeft(sweep: Sweep, service: string, id: string): Promise<boolean> {
+  const name = containerLabel(sweep.stateDir, service);
+  const environment = engineEnvironment(sweep.environment);
+  const state = await stopContainer({ id, name, environment }, sweep.deadlineMs);
+  if (state === 'gone') return false;
+  sweep.report({ kind: 'step', name: service, state, detail: `container ${name}, unrecorded` });
+  return true;
 }
 
 async function idFiles(stateDir: string): Promise<string[]> {

@@ -25,7 +25,7 @@ export async function askEngine(settings: LocalSettings): Promise<Engine | strin
   const result = await docker(settings, ['info', '--format', '{{json .}}']);
   if (!result.found) return 'Docker: there is no docker on the PATH';
   const engine = parseEngine(result.output);
-  if (engine === undefined) return `Docker: the engine does not answer: ${lastLine(result)}`;
+  if (engine === undefined) return `Docker: the engine does not answer: ${reasonOf(result)}`;
   if (engine.securityOptions.some((option) => option.startsWith('name=rootless'))) {
     return 'Docker: a rootless engine cannot share the network of this machine with a container';
   }
@@ -54,21 +54,25 @@ export async function imageId(settings: LocalSettings, image: string): Promise<s
   return result.code === 0 ? lastLine(result) : undefined;
 }
 
-/** Pulls an image and tells how far it is. Throws JAVA_IMAGE if that fails or takes over 60 s. */
-export async function pullImage(settings: LocalSettings, report: Report): Promise<void> {
+/** Pulls an image and tells how far it is. Throws JAVA_IMAGE if that fails or takes too long. */
+export async function pullImage(
+  settings: LocalSettings,
+  report: Report,
+  limitMs = pullLimitMs,
+): Promise<void> {
   const image = settings.javaImage;
   const note = (text: string): void => report({ kind: 'note', text });
-  note(`docker pulls ${image}, for at most ${pullLimitMs / 1_000} s`);
-  const startMs = performance.now();
+  note(`docker pulls ${image}, for at most ${limitMs / 1_000} s`);
   const result = await runCommand('docker', ['pull', image], {
     env: settings.environment,
-    silenceMs: pullLimitMs,
-    limitMs: pullLimitMs,
+    silenceMs: limitMs,
+    limitMs,
     onOutput: layerTeller(note),
   });
   if (result.code === 0) return;
-  const late = result.code === undefined && performance.now() - startMs >= pullLimitMs - 100;
-  const reason = late ? `not there after ${pullLimitMs / 1_000} s` : lastLine(result);
+  // Without a code it was ended here.
+  const late = result.found && result.code === undefined;
+  const reason = late ? `it is not there after ${limitMs / 1_000} s` : lastLine(result);
   throw new LongreinError('JAVA_IMAGE', `Docker: ${image} cannot be pulled: ${reason}`, {
     fix:
       `Pull it by hand (docker pull ${image}) and try again, or set LONGREIN_JAVA_IMAGE to an ` +
@@ -101,6 +105,10 @@ function parsed(text: string): unknown {
     // Whatever it is, no engine speaks like that; the caller tells the text.
     return undefined;
   }
+}
+
+function reasonOf(result: CommandResult): string {
+  return result.code === undefined ? `nothing in ${answerMs / 1_000} s` : lastLine(result);
 }
 
 function lastLine(result: CommandResult): string {

@@ -231,7 +231,13 @@ async function stopAll(settings: LocalSettings, report: Report): Promise<string[
   await Promise.race([beside, new Promise((resolve) => setTimeout(resolve, 1_000))]);
   await stop('broker');
   await beside;
-  const swept = await sweepContainers({ stateDir, environment, recordedIds, deadlineMs });
+  const swept = await sweepContainers({
+    stateDir,
+    environment,
+    recordedIds,
+    deadlineMs,
+    report,
+  });
   await book.close();
   return [...stopped, ...swept];
 }
