@@ -15,6 +15,7 @@ import { requireCatalog } from '../../services/chassis/catalog/load.ts';
 import { packageRoot } from '../../services/chassis/config/package-root.ts';
 import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
 import { Host } from '../../services/chassis/host/host.ts';
+import { Lanes } from '../../services/chassis/host/lanes.ts';
 import type { Clock, HostPorts, Logger } from '../../services/chassis/host/ports.ts';
 import type { BuiltService } from '../../services/chassis/host/service-context.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
@@ -161,13 +162,17 @@ export class MemoryWorld {
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
     const ports = this.portsOf(log, logger);
+    const lanes = new Lanes(ports, this.options.partitions ?? 2);
+    await this.during(lanes.start());
+    const at = { ports, housekeepingMs, lanes };
     const world = change === undefined ? this.services : { ...this.services, change };
-    const services = await buildServices(names, world, { ports, housekeepingMs });
+    const services = await buildServices(names, world, at);
     const host = new Host({
       name,
       release,
       services: services.map((one) => one.hosted),
       ports,
+      lanes,
       housekeepingMs,
       onFatal: (error) => this.fatal.push(error),
     });
