@@ -133,7 +133,7 @@ describe('a rolling restart of every service under load', () => {
     expect(proved.loss).toEqual([]);
     expect(proved.steps).toBeGreaterThan(100);
     expect(proved.releases).toHaveLength(1);
-  });
+  }, 300_000);
 
   it('loses no step where each service is a process of its own', async () => {
     const running = new Map<string, LiveHost>();
@@ -143,7 +143,7 @@ describe('a rolling restart of every service under load', () => {
     const proved = await settled(await goals.end());
     expect(proved.loss).toEqual([]);
     expect(proved.steps).toBeGreaterThan(100);
-  });
+  }, 600_000);
 });
 
 describe('an upgrade and a roll-back under load', () => {

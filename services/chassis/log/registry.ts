@@ -30,6 +30,12 @@ type Subject = Readonly<{ name: string; codecName: string | undefined; schema: J
 
 const titleOf = (schema: JsonObject): string => String(schema.$id).split(':').at(-2) ?? '';
 
+/** The subject of an event's schema. Each version has its own: one does not have to read the other's events. */
+export function eventSubject(schema: JsonObject): string {
+  const version = String(schema.$id).split(':').at(-1);
+  return `longrein.event.${titleOf(schema)}${version === 'v1' ? '' : `.${version}`}`;
+}
+
 /** `$ref` to other documents and own keywords are not for the registry: events are inlined by name only. */
 function forRegistry(schema: JsonObject, definitions: Record<string, JsonObject>): JsonObject {
   const rest = Object.fromEntries(
@@ -60,7 +66,7 @@ export function subjectsOf(): readonly Subject[] {
   const { $schema: _dialect, $id: _id, ...content } = contentSchema;
   const definitions = { ContentV1: content };
   const events = eventSchemas.map((schema) => ({
-    name: `longrein.event.${titleOf(schema)}`,
+    name: eventSubject(schema),
     codecName: undefined,
     schema: forRegistry(schema, definitions),
   }));

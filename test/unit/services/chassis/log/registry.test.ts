@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { eventSchemas } from '../../../../../schemas/generated/schemas.ts';
 import type { JsonObject } from '../../../../../schemas/json.ts';
 import { createFixedCodec, subjects } from '../../../../../services/chassis/log/codec.ts';
-import { subjectsOf } from '../../../../../services/chassis/log/registry.ts';
+import { eventSubject, subjectsOf } from '../../../../../services/chassis/log/registry.ts';
 import { exampleOf } from '../../../../support/schema-example.ts';
 
 const all = subjectsOf();
@@ -18,6 +18,11 @@ test('every event has a subject', () => {
   const events = all.filter(({ name }) => name.startsWith('longrein.event.'));
   expect(events).toHaveLength(eventSchemas.length);
   expect(events.map(({ name }) => name)).toContain('longrein.event.tool.claimed');
+});
+
+test('a second version of an event has a subject beside the first', () => {
+  const schema = { $id: 'urn:longrein:event:tool.claimed:v2' };
+  expect(eventSubject(schema)).toBe('longrein.event.tool.claimed.v2');
 });
 
 test('every subject of the codec is registered, once', () => {
