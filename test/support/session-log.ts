@@ -48,9 +48,13 @@ export class SessionLogs {
   }
 
   of(session: string): SessionLog {
+    return fold(this.partitionOf(session), session);
+  }
+
+  /** All records of the partition that a session is in. */
+  partitionOf(session: string): readonly LogRecord[] {
     const own = this.tail.records.find(({ headers }) => headers['ce_subject'] === session);
-    const partition = this.tail.records.filter((record) => record.partition === own?.partition);
-    return fold(partition, session);
+    return this.tail.records.filter((record) => record.partition === own?.partition);
   }
 
   /** Waits until the log of the session holds what is asked for. */

@@ -12,7 +12,7 @@ import { LiveHost } from '../support/live-hosts.ts';
 import { nextReleaseName } from '../support/next-release.ts';
 import { OwnBacking } from '../support/own-backing.ts';
 import { SessionLogs } from '../support/session-log.ts';
-import { type Proved, provedByBoth } from '../support/upgrade-proof.ts';
+import { type Proved, provedByBoth, type ReadSession } from '../support/upgrade-proof.ts';
 
 /**
  * Deploys under load: processes that stop in good order, one release after another, on a broker of their own. The event
@@ -107,13 +107,15 @@ const countsOf = (counter: string): number => {
 
 /** Every goal ended well, once, with each of its effects done once; its log proves it. */
 async function settled(goals: ReadonlyMap<string, string>): Promise<Proved> {
-  const logs: string[] = [];
+  const logs: ReadSession[] = [];
   for (const [id, counter] of goals) {
     expect(await desk.result(id, 120_000), id).toMatchObject({ status: 'completed' });
     const session = sessionId('default', '', id);
     await sessions.closed(session);
     await goalLogs.closed(goalLogId(session));
-    logs.push(session, goalLogId(session));
+    const goalLog = goalLogId(session);
+    logs.push({ session, partition: sessions.partitionOf(session) });
+    logs.push({ session: goalLog, partition: goalLogs.partitionOf(goalLog) });
     expect(countsOf(counter)).toBe(3);
     expect(new Set(desk.resultRecords(id).map(({ headers }) => headers['ce_id'])).size).toBe(1);
   }
