@@ -17,6 +17,8 @@ export type Proved = Readonly<{
   /** Calls and decisions, and those of them that were lost or had to be repeated, with their session. */
   steps: number;
   loss: readonly string[];
+  /** Decisions whose request crossed a hand-over. */
+  decidedAgain: number;
   releases: readonly string[];
   /** Turns that this release could only check by hash: those of the next one. */
   hashed: number;
@@ -65,7 +67,7 @@ export async function provedByBoth(
 ): Promise<Proved> {
   const releases = new Set<string>();
   const loss: string[] = [];
-  let [steps, hashed] = [0, 0];
+  let [steps, hashed, decidedAgain] = [0, 0, 0];
   for (const one of logs) {
     const source = await sourceOf(stack, one);
     const today = await verifySession(source);
@@ -79,7 +81,8 @@ export async function provedByBoth(
     for (const release of both.releases) releases.add(release);
     const found = stepLossOf(await judgeSession(source));
     steps += found.steps;
+    decidedAgain += found.decidedAgain;
     loss.push(...[...found.lost, ...found.repeated].map((step) => `${one.session}: ${step}`));
   }
-  return { steps, loss, releases: [...releases], hashed };
+  return { steps, loss, decidedAgain, releases: [...releases], hashed };
 }
