@@ -100,6 +100,7 @@ export class Assignments {
     const known = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
     const fields = { ...at, ...known, error: error.message };
     this.parts.ports.logger.error(fields, 'partition stopped');
+    this.get(at)?.stopServing();
     this.reader?.unassign(at);
   }
 

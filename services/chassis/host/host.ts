@@ -8,7 +8,7 @@ import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
 import type { HostedService, HostPorts } from './ports.ts';
-import { type Heartbeat, Presence } from './presence.ts';
+import { type Heartbeat, type OwnedEpochs, Presence } from './presence.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
 
@@ -192,10 +192,10 @@ export class Host {
   }
 
   private heartbeat(): Heartbeat {
-    const partitions: Record<string, number> = {};
+    const partitions: Record<string, OwnedEpochs> = {};
     for (const { name, ownership } of this.partitions.values()) {
-      const highest = Math.max(-1, ...ownership.epochs.values());
-      if (highest >= 0) partitions[nameOf(name)] = highest;
+      if (ownership.epochs.size > 0)
+        partitions[nameOf(name)] = Object.fromEntries(ownership.epochs);
     }
     const services = this.options.services.map((service) => service.logic.name);
     return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };

@@ -128,9 +128,14 @@ export class Partition {
   }
 
   private halt(error: LongreinError): void {
+    this.stopServing();
+    this.parts.onHalt(this.name, error);
+  }
+
+  /** It cannot be read any more: whoever can must find that nobody serves it. */
+  stopServing(): void {
     this.ownership.release();
     this.timers.clear();
-    this.parts.onHalt(this.name, error);
   }
 
   private taken(): void {

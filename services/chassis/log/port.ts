@@ -41,6 +41,12 @@ export type Membership = Readonly<{
 /** What a failed append means. `uncertain`: the records may be in the log; send the same bytes again. */
 export type AppendFailure = 'uncertain' | 'refused';
 
+/**
+ * Why a request was refused. `too-large` and `invalid`: the same records never will be taken. `not-allowed`: they may be
+ * once the right, the quota or the policy was mended.
+ */
+export type Refusal = 'too-large' | 'invalid' | 'not-allowed';
+
 export type Reader = Readonly<{
   /** Starts (or moves) reading a partition at this offset. */
   assign(partition: PartitionName, fromOffset: number): void;

@@ -47,7 +47,7 @@ function deadParts(run: Run, marks: MarksAt, services: readonly string[]): Parti
     random: seededRandom(1),
   };
   const writer = { push: () => undefined, pushPlain: () => undefined, busy: false };
-  const presence = { isGone: () => false, alive: () => [] };
+  const presence = { isGone: () => false, markMs: () => 0, unlistedMs: () => 0 };
   return {
     ports,
     ...{ writer, presence, watermarks: marks, outlet: {} },
