@@ -1,8 +1,16 @@
-import { type Draft, event, json, type SeenEvent, text } from '../../schemas/event.ts';
+import {
+  type Draft,
+  event,
+  type InputEventType,
+  json,
+  type SeenEvent,
+  text,
+} from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { lanes, sessionTopic } from '../../schemas/topics.ts';
 import type { Clock, EffectJob, Effects } from '../chassis/host/ports.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
+import type { Refused } from '../chassis/protocol/record.ts';
 import { environmentSecrets, readModelConfig } from './config.ts';
 import { type ModelGatewayState, mayRun, modelGatewayLogic, requestOf } from './decide.ts';
 import { parseModelName } from './model-name.ts';
@@ -69,6 +77,27 @@ function notStarted(claim: Claim, reason: 'cancelled' | 'timeout'): Draft<'model
   return failed(claim, { error }, 0);
 }
 
+/** The model answered and was paid; only its answer is not there. */
+function unrecorded(
+  claim: Claim,
+  outcome: Draft<InputEventType>,
+  why: Refused,
+): Draft<'model.failed'> {
+  const message = `The model answered, but its answer could not be recorded: ${why.message}.`;
+  const error = { code: why.code, message, class: 'provider-error', retryable: false } as const;
+  const { data, ...draft } = failed(claim, { error }, 0);
+  return { ...draft, data: { ...data, ...paidFor(outcome), class: 'limit' } };
+}
+
+/** What an outcome says of provider, tokens, money and time. */
+function paidFor({ type, data }: Draft<InputEventType>) {
+  if (type !== 'model.completed' && type !== 'model.failed') return {};
+  const { provider, model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = data;
+  const { reasoningTokens, costNanoUsd, costKnown, priceVersion, durationMs } = data;
+  const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
+  return { provider, model, ...tokens, costNanoUsd, costKnown, priceVersion, durationMs };
+}
+
 function createModelEffects(providers: ModelProviders, clock: Clock): Effects<ModelGatewayState> {
   const run = async (
     claim: Claim,
@@ -94,6 +123,7 @@ function createModelEffects(providers: ModelProviders, clock: Clock): Effects<Mo
         deadlineAtMs,
         run: (control) => run(seen, state, control),
         notStarted: (reason) => notStarted(seen, reason),
+        unrecorded: (outcome, why) => unrecorded(seen, outcome, why),
       };
     },
   };

@@ -7,6 +7,7 @@ import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
+import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, type OwnedEpochs, Presence } from './presence.ts';
 import { Watermarks } from './watermarks.ts';
@@ -111,14 +112,29 @@ export class Host {
     this.partitions.get({ topic, partition })?.nudge(session);
   }
 
-  /** Appends an input to a session log that this host need not own. */
+  /**
+   * Appends an input to a session log that this host need not own. Where the broker will never take it, that is an alarm,
+   * and what waits for it goes on.
+   */
   appendInput(
     topic: string,
     input: { id: string; body: InputBody; traceparent: string },
     onAppended: () => void,
   ): void {
     const partition = partitionOf(input.body.session, this.partitionCount(topic));
-    this.writers.of({ topic, partition }).push({ records: [input], onAppended });
+    const writer = this.writers.of({ topic, partition });
+    persist(this.options.ports, {
+      ...{ what: 'an input', fields: { topic, session: input.body.session } },
+      wanted: () => !this.stopping,
+      push: ({ appended, refused }) =>
+        writer.push({ records: [input], onAppended: appended, onRefused: refused }),
+      onTaken: onAppended,
+      onHopeless: ({ message }) => {
+        const fields = { topic, session: input.body.session, error: message };
+        this.options.ports.logger.error(fields, 'input refused for good: it is left out');
+        onAppended();
+      },
+    });
   }
 
   /** A position that is kept among the watermarks for a reader of another topic. */

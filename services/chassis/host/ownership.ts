@@ -15,6 +15,11 @@ type Owner = Readonly<{ epoch: ListedEpoch; sinceMs: number; waitMs: number }>;
 /** The longest wait between two requests that the broker refuses. */
 const refusedWaitMsMax = 60_000;
 
+/** So many new epochs for refused numbers are asked for at once; the next ones wait, until none was needed for a while. */
+const renewalsAtOnce = 3;
+const renewalWaitMsMax = 8_000;
+const renewalsForgottenMs = 30_000;
+
 /**
  * Which services of a partition this host may act for (DESIGN 3.1). It acts only after it has read its own epoch as the
  * current one. When it is superseded it stands by, and asks again only when the owner does not list its epoch any more:
@@ -28,6 +33,8 @@ export class Ownership {
   private asked: number | undefined;
   private assigned = false;
   private refusals = 0;
+  private renewals = 0;
+  private renewedAtMs = Number.NEGATIVE_INFINITY;
   private cancelRetry: (() => void) | undefined;
 
   private readonly at: PartitionName;
@@ -83,7 +90,19 @@ export class Ownership {
    */
   renew(acceptance: AcceptanceState): void {
     this.owned.clear();
-    if (this.assigned && this.asked === undefined) this.request(acceptance);
+    if (!this.assigned || this.asked !== undefined) return;
+    const delayMs = this.renewalDelayMs();
+    if (delayMs === 0) this.request(acceptance);
+    else this.retryAfter(delayMs, () => this.request(acceptance));
+  }
+
+  /** A broker that takes epochs and refuses what is decided under them must not be asked without end. */
+  private renewalDelayMs(): number {
+    const nowMs = this.parts.ports.clock.nowMs();
+    this.renewals = nowMs - this.renewedAtMs < renewalsForgottenMs ? this.renewals + 1 : 0;
+    this.renewedAtMs = nowMs;
+    if (this.renewals < renewalsAtOnce) return 0;
+    return Math.min(renewalWaitMsMax, 100 * 2 ** Math.min(this.renewals, 8));
   }
 
   /** An epoch record was read. Answers the services won and lost by it. */
@@ -145,15 +164,20 @@ export class Ownership {
 
   /** Looks again, with jitter, whether the owner is heard of; less and less often where the broker refuses. */
   private retryLater(acceptance: AcceptanceState): void {
-    this.cancelRetry?.();
-    const { clock, random } = this.parts.ports;
+    const { random } = this.parts.ports;
     const delayMs = limits.presenceMs * (0.2 + 0.3 * random.fraction());
     const refusedMs = Math.min(refusedWaitMsMax, delayMs * 2 ** Math.min(this.refusals, 8));
-    this.cancelRetry = clock.after(this.refusals === 0 ? delayMs : refusedMs, () => {
-      if (!this.assigned || this.asked !== undefined || this.missing().length === 0) return;
+    this.retryAfter(this.refusals === 0 ? delayMs : refusedMs, () => {
       if (this.missing().some((service) => this.ownerIsGone(service, acceptance))) {
         this.request(acceptance);
       } else this.retryLater(acceptance);
+    });
+  }
+
+  private retryAfter(delayMs: number, run: () => void): void {
+    this.cancelRetry?.();
+    this.cancelRetry = this.parts.ports.clock.after(delayMs, () => {
+      if (this.assigned && this.asked === undefined && this.missing().length > 0) run();
     });
   }
 

@@ -73,7 +73,9 @@ export class Partition {
       { services: names, identity },
       { ports, presence, writer },
     );
-    this.timers = new Timers({ ports, writer, owns: (service) => this.ownership.owns(service) });
+    const { incarnation } = identity;
+    const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
+    this.timers = new Timers({ ports, writer, incarnation, epochOf });
     this.table = new SessionTable(parts.services, this.closed);
     this.settler = new Settler({
       ...parts,
