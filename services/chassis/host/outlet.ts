@@ -28,6 +28,8 @@ export type OutletParts = Readonly<{
   /** Number of partitions of a topic; known since start-up. */
   partitions: (topic: string) => number;
   writer: (partition: PartitionName) => PartitionWriter;
+  /** Finds out about a topic that was made after the start; undefined where it is known. */
+  learn: (topic: string) => Promise<void> | undefined;
 }>;
 
 const subjectOf = (type: string): string =>
@@ -54,6 +56,8 @@ export class Outlet {
    * it cannot be sent at all.
    */
   async deliver(delivery: Delivery, origin: DeliveryOrigin): Promise<Delivered> {
+    const learning = this.parts.learn(delivery.topic);
+    if (learning !== undefined) await learning;
     if (!origin.wanted()) return 'unwanted';
     const push =
       delivery.to === 'log' ? this.relay(delivery, origin) : this.publish(delivery, origin);

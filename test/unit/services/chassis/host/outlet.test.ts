@@ -45,6 +45,7 @@ function bench() {
     ports,
     partitions: () => partitions,
     writer: (partition) => pool.of(partition),
+    learn: () => undefined,
   });
   return { log, clock, outlet };
 }
