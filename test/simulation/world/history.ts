@@ -35,6 +35,8 @@ export type SessionHistory = {
 /** A service's view after the record at `offset`. */
 export type Fold = Readonly<{ line: Line; entry: ServiceEntry }>;
 
+export type TurnSeen = Readonly<{ line: Line; base: ServiceEntry | undefined }>;
+
 export type LogOf = Readonly<{ topic: string; partition: number; records: readonly LogRecord[] }>;
 
 /** The whole log, read from its start with the protocol's own functions: what everything else is measured by. */
@@ -42,6 +44,7 @@ export class History {
   readonly lines: Line[] = [];
   readonly sessions = new Map<string, SessionHistory>();
   readonly #logics: ReadonlyMap<string, { logic: AnyLogic; topics: readonly string[] }>;
+  #turns: readonly TurnSeen[] | undefined;
   readonly #folds = new Map<string, readonly Fold[]>();
 
   constructor(
@@ -119,23 +122,26 @@ export class History {
   /** The view before the record at this offset. */
   entryBefore(service: string, session: string, offset: number): ServiceEntry | undefined {
     const folds = this.foldsOf(service, session);
-    let found: ServiceEntry | undefined;
-    for (const { line, entry } of folds) {
-      if (line.offset >= offset) break;
-      found = entry;
+    let [low, high] = [0, folds.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((folds[middle] as Fold).line.offset < offset) low = middle + 1;
+      else high = middle;
     }
-    return found;
+    return folds[low - 1]?.entry;
   }
 
   /** Effective turns with the view of their service at their base. */
-  *turns(): Iterable<Readonly<{ line: Line; base: ServiceEntry | undefined }>> {
-    for (const { session, lines } of this.sessions.values()) {
-      for (const line of lines) {
-        const { body, step } = line;
-        if (body.kind !== 'turn' || step.events.length === 0) continue;
-        const base = this.entryBefore(body.service, session, body.baseOffset + 1);
-        yield { line, base };
-      }
-    }
+  turns(): readonly TurnSeen[] {
+    this.#turns ??= [...this.sessions.values()].flatMap((session) => this.#turnsOf(session));
+    return this.#turns;
+  }
+
+  #turnsOf({ session, lines }: SessionHistory): TurnSeen[] {
+    return lines.flatMap((line) => {
+      const { body, step } = line;
+      if (body.kind !== 'turn' || step.events.length === 0) return [];
+      return [{ line, base: this.entryBefore(body.service, session, body.baseOffset + 1) }];
+    });
   }
 }

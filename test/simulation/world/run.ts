@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { presenceTopic, resultsTopic, watermarksTopic } from '../../../schemas/topics.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
-import { sha256 } from '../../../services/chassis/protocol/hash.ts';
 import type { LogLine } from '../../support/quiet-ports.ts';
 import { type Coverage, note } from './coverage.ts';
 import { Disturber } from './disturber.ts';
@@ -68,14 +68,14 @@ async function calmDown(world: SimulatedWorld, disturber: Disturber): Promise<nu
 }
 
 function fingerprintOf(world: SimulatedWorld): string {
-  const parts: string[] = [];
+  const hash = createHash('sha256');
   for (const topic of [...sessionTopics, resultsTopic, watermarksTopic]) {
     for (const { partition, offset, key, headers, value } of world.recordsOf(topic).flat()) {
-      const bytes = value === null ? '' : Buffer.from(value).toString('latin1');
-      parts.push(JSON.stringify([topic, partition, offset, key, headers, bytes]));
+      hash.update(JSON.stringify([topic, partition, offset, key, headers, value?.length]));
+      if (value !== null) hash.update(value);
     }
   }
-  return sha256(parts.join('\n'));
+  return hash.digest('hex');
 }
 
 function cover(run: Omit<Run, 'fingerprint'>): void {

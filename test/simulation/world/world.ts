@@ -10,7 +10,7 @@ import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
 import { toError } from '../../../services/chassis/errors.ts';
 import { Host } from '../../../services/chassis/host/host.ts';
 import type { BuiltService } from '../../../services/chassis/host/service-context.ts';
-import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
+import type { Codec } from '../../../services/chassis/log/codec.ts';
 import { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { MemoryLog } from '../../../services/chassis/log/memory/memory-log.ts';
 import { partitionOf } from '../../../services/chassis/log/partition.ts';
@@ -24,14 +24,17 @@ import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
 import type { StartedEffect } from '../../support/memory-effects.ts';
 import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
 import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { afterPromises, VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
+import { createSharedCodec } from './shared-codec.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type LedgerEntry, modelOf, toolsOf } from './effects.ts';
 import { Network, sessionTopics } from './network.ts';
 import { Process } from './process.ts';
 import type { Schedule } from './schedule.ts';
 import { SimulatedLog } from './simulated-log.ts';
+
+const startMs = 1_700_000_000_000;
 
 /** A change of the code that a run is made with, to show that the checkers see it. */
 export type Sabotage = Readonly<{
@@ -60,10 +63,10 @@ export type SimulatedHost = Readonly<{
 
 /** Hosts with the real services over the memory log, each in a process of its own that can go wrong. */
 export class SimulatedWorld {
-  readonly clock = new VirtualClock();
+  readonly clock = new VirtualClock(startMs, afterPromises);
   readonly coverage: Coverage = new Map();
   readonly blobs = createMemoryBlobs();
-  readonly codec = createFixedCodec();
+  readonly codec: Codec;
   readonly network: Network;
   readonly cluster: MemoryCluster;
   /** Hosts that run, also while they stand still. */
@@ -81,6 +84,7 @@ export class SimulatedWorld {
   constructor(schedule: Schedule, sabotage: Sabotage = {}) {
     this.#schedule = schedule;
     this.#sabotage = sabotage;
+    this.codec = createSharedCodec(schedule.seed);
     this.network = new Network(schedule, { clock: this.clock, coverage: this.coverage });
     this.cluster = new MemoryCluster({
       scheduler: this.network.scheduler,
