@@ -79,8 +79,11 @@ export function foldEntry(
   return { ...folded, causes: answered(folded.causes, record.body as TurnBody) };
 }
 
-const withCause = (causes: readonly Cause[], event: SeenEvent, offset: number): readonly Cause[] =>
-  [...causes, { event, offset }];
+const withCause = (
+  causes: readonly Cause[],
+  event: SeenEvent,
+  offset: number,
+): readonly Cause[] => [...causes, { event, offset }];
 
 function foldEvents(
   logic: AnyLogic,
@@ -106,6 +109,8 @@ function foldEvents(
     }
     if (mayAnswer(logic, event) && logic.answers(event)) causes = withCause(causes, event, offset);
   }
+  const { root, broken } = entry;
+  if (root === undefined && broken === undefined) return { core, state, outbox, causes };
   return { ...entry, core, state, outbox, causes };
 }
 

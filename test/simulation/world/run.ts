@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { presenceTopic, resultsTopic, watermarksTopic } from '../../../schemas/topics.ts';
+import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
 import type { LogLine } from '../../support/quiet-ports.ts';
 import { type Coverage, note } from './coverage.ts';
@@ -29,6 +30,7 @@ export type Run = Readonly<{
   lines: readonly Readonly<{ host: string; lines: readonly LogLine[] }>[];
   fatal: readonly Error[];
   coverage: Coverage;
+  codec: Codec;
   /** Over every record of every topic but heartbeats: key, headers, bytes. */
   fingerprint: string;
   /** Virtual milliseconds from the calm to the end. */
@@ -99,13 +101,26 @@ function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Log
   );
 }
 
-/** Runs a schedule to its end and answers everything that there is to see. */
-export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): Promise<Run> {
-  const logics = changedLogics(await realLogics(), sabotage);
+/** A world in which the schedule was played to its end. */
+async function played(schedule: Schedule, sabotage: Sabotage) {
   const world = new SimulatedWorld(schedule, sabotage);
   const disturber = new Disturber(world, schedule);
   await disturber.play();
-  const calmMs = await calmDown(world, disturber);
+  return { world, disturber, calmMs: await calmDown(world, disturber) };
+}
+
+/** What equal seeds must have in common, without anything that is only for checkers. */
+export async function fingerprintOfSchedule(
+  schedule: Schedule,
+  sabotage: Sabotage = {},
+): Promise<string> {
+  return fingerprintOf((await played(schedule, sabotage)).world);
+}
+
+/** Runs a schedule to its end and answers everything that there is to see. */
+export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): Promise<Run> {
+  const logics = changedLogics(await realLogics(), sabotage);
+  const { world, disturber, calmMs } = await played(schedule, sabotage);
   for (const { name, host } of world.hosts)
     for (const partition of partitionsOf(host)) disturber.look(name, seenIn(partition));
   const logs = new Map(
@@ -115,9 +130,21 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
         .map((records, partition) => [`${topic}/${partition}`, records] as const),
     ),
   );
-  const { published, results, ledger, lines, fatal, coverage } = world;
+  const { published, results, ledger, lines, fatal, coverage, codec } = world;
   const run = {
-    ...{ schedule, logics, published, results, ledger, lines, fatal, coverage, logs, calmMs },
+    ...{
+      schedule,
+      logics,
+      published,
+      results,
+      ledger,
+      lines,
+      fatal,
+      coverage,
+      codec,
+      logs,
+      calmMs,
+    },
     history: historyOf(world, logics),
     watermarks: world.recordsOf(watermarksTopic).flat(),
     seen: disturber.seen,

@@ -1,8 +1,4 @@
-import {
-  type Codec,
-  createFixedCodec,
-  type Decoded,
-} from '../../../services/chassis/log/codec.ts';
+import { type Codec, createFixedCodec, type Decoded } from '../../../services/chassis/log/codec.ts';
 
 /** One seed in so many runs with records that nobody can change: over many seeds that is all code on all paths. */
 const frozenEvery = 8;

@@ -26,12 +26,12 @@ import { buildServices, type ServiceWorld } from '../../support/memory-services.
 import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
 import { afterPromises, VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
-import { createSharedCodec } from './shared-codec.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type LedgerEntry, modelOf, toolsOf } from './effects.ts';
 import { Network, sessionTopics } from './network.ts';
 import { Process } from './process.ts';
 import type { Schedule } from './schedule.ts';
+import { createSharedCodec } from './shared-codec.ts';
 import { SimulatedLog } from './simulated-log.ts';
 
 const startMs = 1_700_000_000_000;
