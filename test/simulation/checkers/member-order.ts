@@ -17,7 +17,7 @@ export const memberOrder: Checker = ({ history, schedule }) => {
   const dice = diceOf('order', schedule.seed);
   for (const { line, base } of history.turns()) {
     const { body, header, topic, partition, offset } = line;
-    const logic = history.logicOf(header.service);
+    const logic = history.logicOf(header.service, header.behaviour);
     if (body.kind !== 'turn' || base === undefined || logic === undefined) continue;
     if (!dice.chance(share)) continue;
     const restored: ServiceEntry = throughCanonical(base);

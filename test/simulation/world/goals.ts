@@ -16,6 +16,8 @@ const kinds: readonly ((dice: Dice) => JsonObject)[] = [
   () => ({ plan: 'ask', inputs: { question: 'What is new?' } }),
   () => ({ plan: 'hurry', inputs: { waitMs: 4_000 } }),
   (dice) => ({ plan: 'echo', inputs: { said: `said ${dice.between(0, 9)}` } }),
+  // More than a record holds: its contents go to the blob store.
+  (dice) => ({ plan: 'echo', inputs: { said: `${dice.between(0, 9)}`.repeat(33_000) } }),
   (dice) => ({ plan: 'storm', timeoutMs: dice.between(1_000, 9_000) }),
   () => ({ plan: 'no-such-plan' }),
   () => ({ plan: 'count' }),

@@ -28,11 +28,15 @@ import { afterPromises, VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type LedgerEntry, modelOf, toolsOf } from './effects.ts';
-import { Network, sessionTopics } from './network.ts';
+import { LogFaults } from './log-faults.ts';
+import { logTopics, Network, outsider } from './network.ts';
 import { Process } from './process.ts';
+import { asRelease, type Release } from './releases.ts';
 import type { Schedule } from './schedule.ts';
 import { createSharedCodec } from './shared-codec.ts';
+import { simulatedBlobs } from './simulated-blobs.ts';
 import { SimulatedLog } from './simulated-log.ts';
+import { SinkTable } from './sink-table.ts';
 
 const startMs = 1_700_000_000_000;
 
@@ -66,6 +70,8 @@ export class SimulatedWorld {
   readonly clock = new VirtualClock(startMs, afterPromises);
   readonly coverage: Coverage = new Map();
   readonly blobs = createMemoryBlobs();
+  readonly sink: SinkTable;
+  readonly logFaults: LogFaults;
   readonly codec: Codec;
   readonly network: Network;
   readonly cluster: MemoryCluster;
@@ -94,7 +100,9 @@ export class SimulatedWorld {
         append: (at, records, program) => this.network.faultOf(at, records, program),
       },
     });
-    this.#outside = this.cluster.connect('outside');
+    this.sink = new SinkTable(schedule.seed, this);
+    this.logFaults = new LogFaults(schedule.seed, this);
+    this.#outside = this.cluster.connect(outsider);
     this.cluster.topics.ensure(
       topics.map((topic) => ({
         name: topic.name,
@@ -105,23 +113,30 @@ export class SimulatedWorld {
   }
 
   /** Starts a host; it comes up while the clock runs. */
-  async startHost(names: readonly string[], skewMs: number): Promise<SimulatedHost> {
+  async startHost(
+    names: readonly string[],
+    { skewMs, release }: { skewMs: number; release: Release },
+  ): Promise<SimulatedHost> {
     this.#starts += 1;
     const name = `h${this.#starts}`;
-    const process = new Process(this.clock);
+    const process = new Process(this.clock, skewMs);
     const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
       this.#rewritten(at, records),
     );
     const { lines, ...logger } = keepingLogger();
-    const ports = quietPorts(log, process.clock(skewMs), {
+    const blobs = simulatedBlobs(this.blobs, { process, network: this.network });
+    const ports = quietPorts(log, process.clock, {
       seed: this.#schedule.seed * 1_000 + this.#starts,
-      ...{ blobs: this.blobs, codec: this.codec, logger, tracer: derivedTracer },
+      ...{ blobs, codec: this.codec, logger, tracer: derivedTracer },
     });
     const { housekeepingMs } = this.#schedule;
-    const built = await buildServices(names, this.#serviceWorld(name), { ports, housekeepingMs });
+    const built = await buildServices(names, this.#serviceWorld(name, process, release), {
+      ports,
+      housekeepingMs,
+    });
     const services = this.#sabotage.services?.(built) ?? built;
     const host = new Host({
-      ...{ name, ports, housekeepingMs, release: '0.0.0-simulated' },
+      ...{ name, ports, housekeepingMs, release: `0.0.0-${release}` },
       services: services.map((one) => one.hosted),
       onFatal: (error) => this.fatal.push(error),
     });
@@ -146,12 +161,14 @@ export class SimulatedWorld {
     return records.map((record) => rewrite(at, record, ends));
   }
 
-  #serviceWorld(host: string): ServiceWorld {
+  #serviceWorld(host: string, process: Process, release: Release): ServiceWorld {
+    const change = this.#sabotage.logic ?? ((logic: AnyLogic) => logic);
     const started: StartedEffect[] = [];
     const parts = {
       seed: this.#schedule.seed,
       trouble: () => (this.network.calm ? 0 : this.#schedule.trouble),
-      ...{ coverage: this.coverage, started },
+      ...{ coverage: this.coverage, started, clock: this.clock },
+      burstMs: this.#schedule.burstMs,
       keep: (effect: StartedEffect) => this.#keep(host, effect),
     };
     return {
@@ -159,21 +176,24 @@ export class SimulatedWorld {
       tools: toolsOf(parts),
       model: modelOf(parts),
       started,
-      change: this.#sabotage.logic ?? ((logic) => logic),
+      change: (logic) => asRelease(release, change(logic)),
+      table: this.sink.of(process),
     };
   }
 
   #keep(host: string, { service, call, name, atMs }: StartedEffect): void {
     const ends = new Map<string, number>();
-    for (const topic of sessionTopics) {
+    for (const topic of logTopics) {
       for (const [partition, { bounds }] of this.cluster.topics.get(topic).partitions.entries())
         ends.set(`${topic}/${partition}`, bounds.high);
     }
     this.ledger.push({ service, call, name, atMs, host, ends });
   }
 
-  crash(victim: SimulatedHost): void {
-    if (!this.#remove(victim)) return;
+  /** Dies here and now, unless it is dead. */
+  kill(victim: SimulatedHost, name: string): void {
+    if (!victim.process.alive || !this.#remove(victim)) return;
+    this.note(name);
     victim.process.die();
     victim.log.crash();
   }
