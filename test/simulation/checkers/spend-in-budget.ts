@@ -1,36 +1,31 @@
-import type { SeenEvent } from '../../../schemas/event.ts';
-import type { SessionHistory } from '../world/history.ts';
+import type { Line } from '../world/history.ts';
 import type { Checker, Violation } from './violation.ts';
 
-const rule = 'no model call is claimed once the budget of its goal is spent';
+const rule = 'spend never above budget';
 
-const costOf = (event: SeenEvent): number =>
-  event.type === 'model.completed' || event.type === 'model.failed' ? event.data.costNanoUsd : 0;
-
-/**
- * From the costs in the log: what was spent at the base of a claim is below the budget. The gateway reserves nothing
- * before a call, so calls that run at once may end above it; with reservations this becomes: the sum is never above.
- */
-function checkSession({ session, lines }: SessionHistory): Violation[] {
-  const found: Violation[] = [];
-  const spent: { offset: number; nanoUsd: number }[] = [];
-  let budget = Number.POSITIVE_INFINITY;
-  for (const { offset, body, step } of lines) {
-    for (const event of step.events) {
-      if (event.type === 'session.opened') budget = event.data.budgetNanoUsd ?? budget;
-      spent.push({ offset, nanoUsd: costOf(event) });
-      if (event.type !== 'model.claimed' || body.kind !== 'turn') continue;
-      const known = spent.filter((one) => one.offset <= body.baseOffset);
-      const nanoUsd = known.reduce((sum, one) => sum + one.nanoUsd, 0);
-      if (nanoUsd < budget) continue;
-      const detail = `${session} @${offset}: ${event.data.call} with ${nanoUsd} of ${budget} spent`;
-      found.push({ rule, detail });
-    }
-  }
-  return found;
+/** What a call really cost, whether its outcome counts or came late: the money is gone. */
+function costOf({ header, body }: Line): [string, number] | undefined {
+  if (body.kind !== 'input') return undefined;
+  const { type, data } = body.event;
+  if (type !== 'model.completed' && type !== 'model.failed') return undefined;
+  return [header.id, Number(data['costNanoUsd'])];
 }
 
-export const spendInBudget: Checker = ({ history }) =>
-  [...history.sessions.values()]
-    .filter(({ session }) => session.startsWith('ses_'))
-    .flatMap(checkSession);
+/** Records of a session that closed are in nobody's history any more, but they stand in the log. */
+export const spendInBudget: Checker = ({ history }) => {
+  const budgets = new Map<string, number>();
+  const spent = new Map<string, Map<string, number>>();
+  for (const line of history.lines) {
+    const { session } = line.header;
+    for (const event of line.step.events) {
+      const budget = event.type === 'session.opened' ? event.data.budgetNanoUsd : undefined;
+      if (budget !== undefined) budgets.set(session, budget);
+    }
+    const cost = costOf(line);
+    if (cost !== undefined) spent.set(session, (spent.get(session) ?? new Map()).set(...cost));
+  }
+  return [...budgets].flatMap(([session, budget]): Violation[] => {
+    const nanoUsd = [...(spent.get(session)?.values() ?? [])].reduce((sum, one) => sum + one, 0);
+    return nanoUsd <= budget ? [] : [{ rule, detail: `${session} spent ${nanoUsd} of ${budget}` }];
+  });
+};

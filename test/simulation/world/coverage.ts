@@ -86,13 +86,36 @@ const situations: readonly string[] = [
   'state compared',
 ];
 
+const fullKey = 'a key holds a thousand goals before it refuses one: a test of its own shows it';
+
 /** Event types that no run can show, with the reason. */
 export const neverEmitted: Readonly<Record<string, string>> = {
   'decision.failed': 'no decision of the real code may fail; an ablation shows that it is seen',
+  'key.denied': fullKey,
+  'key.refused': fullKey,
 };
 
-/** Transitions that no run can show, with the reason. */
-export const neverTaken: Readonly<Record<string, string>> = {};
+const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
+const fromFile = 'plans come from files today: one that was rejected is not proposed again';
+const begunOnly = 'only a task that began is cancelled, and only one that failed is given up';
+const oneAtATime = 'an agent asks its model, or waits, with nothing else open';
+
+/** Pairs of a state and an event that a definition allows and the code of today never makes, with the reason. */
+export const neverTaken: Readonly<Record<string, string>> = {
+  'transition session opened > plan.rejected': 'intake refuses a plan that nobody has',
+  'transition session planning > session.failed': oneTurn,
+  'transition session planning > session.cancelled': oneTurn,
+  'transition session rejected > plan.proposed': fromFile,
+  'transition task pending > task.abandoned': begunOnly,
+  'transition task pending > task.cancelled': begunOnly,
+  'transition task retrying > task.abandoned': begunOnly,
+  'transition agent created > agent.failed': oneTurn,
+  'transition agent created > agent.cancelled': oneTurn,
+  'transition agent provisioned > agent.failed': oneTurn,
+  'transition agent provisioned > agent.cancelled': oneTurn,
+  'transition agent waiting > model.requested': oneAtATime,
+  'transition agent waiting > timer.set': oneAtATime,
+};
 
 const typeOf = (schema: JsonObject): string =>
   String((schema as { properties: { type: { const: string } } }).properties.type.const);

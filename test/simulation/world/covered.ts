@@ -1,8 +1,11 @@
 import { hasBlobs } from '../../../services/chassis/content/spill.ts';
 import type { RecordBody } from '../../../services/chassis/protocol/record.ts';
+import type { ServiceEntry } from '../../../services/chassis/protocol/service-fold.ts';
+import type { Persisted } from '../../../state-machines/fold.ts';
 import { note } from './coverage.ts';
 import type { Line, SessionHistory } from './history.ts';
 import type { Run } from './run.ts';
+import { transitionName } from './transitions.ts';
 
 /** Counts what a run was, from its log: what was meant to happen is not what happened. */
 
@@ -78,11 +81,44 @@ function coverBlobs(run: Run): void {
   }
 }
 
+type Calls = Readonly<Record<string, { machine: Persisted }>>;
+
+const callsOf = (entry: ServiceEntry | undefined): Calls =>
+  (entry?.state as { calls?: Calls } | undefined)?.calls ?? {};
+
+const cancelled = (machine: Persisted): boolean => machine.context['cancelled'] === true;
+const outcome = /^tool\.(completed|failed|denied|unknown)$/;
+
+/** No event says that a call is cancelled: the runner concludes it from the end of what asked for it. */
+function coverCancels(run: Run, { session, lines }: SessionHistory): void {
+  let before: Calls = {};
+  const took = (state: string, type: string): void =>
+    note(run.coverage, transitionName('tool-call', state, type));
+  for (const { line, entry } of lines.length > 0
+    ? run.history.foldsOf('tool-runner', session)
+    : []) {
+    const calls = callsOf(entry);
+    if (calls === before) continue;
+    const types = line.step.events.map(({ type }) => type);
+    for (const [call, { machine }] of Object.entries(before)) {
+      const after = calls[call]?.machine;
+      const isOver = after === undefined && !types.some((type) => outcome.test(type));
+      if (isOver || (after !== undefined && cancelled(after) && !cancelled(machine)))
+        took(machine.value, 'call.cancelled');
+    }
+    for (const [call, { machine }] of Object.entries(calls))
+      if (before[call] === undefined && machine.value === 'claimed')
+        took('cancelled', 'tool.claimed');
+    before = calls;
+  }
+}
+
 export function cover(run: Run): void {
   for (const line of run.history.lines) coverLine(run, line);
   coverTakeOvers(run);
   for (const session of run.history.sessions.values()) {
     coverSession(run, session);
+    if (session.session.startsWith('ses_')) coverCancels(run, session);
     coverMoments(run, session);
   }
   coverBlobs(run);

@@ -19,7 +19,7 @@ function inTheWorld(dice: Dice, atMs: number, kind: number): Action {
 
 function disturbance(dice: Dice, atMs: number): Action {
   const victim = dice.fraction();
-  const kind = dice.between(0, 27);
+  const kind = dice.between(0, 29);
   const shortMs = dice.between(50, 3_000);
   const longMs = dice.between(500, 14_000);
   if (kind <= 1) return { atMs, do: 'crash', victim };
@@ -42,6 +42,7 @@ function disturbance(dice: Dice, atMs: number): Action {
   if (kind <= 20) {
     return { atMs, do: 'crash-delivering', victim, afterMs: dice.fraction() * 3 };
   }
+  if (kind >= 28) return { atMs, do: 'freeze-running', victim, forMs: dice.between(7_000, 15_000) };
   return inTheWorld(dice, atMs, kind);
 }
 

@@ -162,6 +162,9 @@ export class Disturber {
       case 'freeze':
         this.#freeze(victim, action.forMs);
         break;
+      case 'freeze-running':
+        this.#triggers.atEffect(victim.name, () => this.#freeze(victim, action.forMs));
+        break;
       case 'deafen':
         this.#world.note('fault slow reader');
         victim.log.deafen();

@@ -21,7 +21,9 @@ const kinds: readonly ((dice: Dice) => JsonObject)[] = [
   (dice) => ({ plan: 'storm', timeoutMs: dice.between(1_000, 9_000) }),
   () => ({ plan: 'no-such-plan' }),
   () => ({ plan: 'count' }),
-  () => ({ plan: 'storm', budgetNanoUsd: 2_500 }),
+  (dice) => ({ plan: 'ask', timeoutMs: dice.between(1, 900) }),
+  () => ({ plan: 'storm', agentPools: ['analysis'] }),
+  (dice) => ({ plan: 'storm', budgetNanoUsd: dice.pick([2_000, 2_500, 4_000, 7_000]) }),
 ];
 
 function goalOf(dice: Dice, index: number): JsonObject {

@@ -27,6 +27,8 @@ export type Action = Readonly<{ atMs: number }> &
     | Readonly<{ do: 'expel'; victim: number; forMs: number; deafMs: number; dies: boolean }>
     /** Stands still as under SIGSTOP; its groups give it up if that takes too long. */
     | Readonly<{ do: 'freeze'; victim: number; forMs: number }>
+    /** The same as soon as it runs an effect, for so long that the effect counts as lost. */
+    | Readonly<{ do: 'freeze-running'; victim: number; forMs: number }>
     | Readonly<{ do: 'deafen'; victim: number; forMs: number }>
     | Readonly<{ do: 'silence'; victim: number; forMs: number }>
     | Readonly<{ do: 'rebalance'; victim: number }>

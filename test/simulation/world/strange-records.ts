@@ -17,7 +17,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const framed = (text: string): Uint8Array =>
   Buffer.concat([Buffer.from([0, 0, 0, 0, 2]), bytes(text)]);
 
-function valueOf(kind: StrangeKind): Uint8Array | null {
+function bytesOf(kind: StrangeKind): Uint8Array | null {
   switch (kind) {
     case 'poison: empty':
       return null;
@@ -37,8 +37,8 @@ export function strangeRecord(
   like: LogRecord | undefined,
 ): OutgoingRecord {
   const key = like?.key ?? 'anything';
-  if (kind === 'foreign: no headers') return { key, headers: {}, value: valueOf(kind) };
+  if (kind === 'foreign: no headers') return { key, headers: {}, value: bytesOf(kind) };
   const headers = { lr_kind: 'input', lr_types: 'tool.completed', ...like?.headers, ce_id: id };
-  if (kind !== 'foreign: headers that lie') return { key, headers, value: valueOf(kind) };
-  return { key, headers: { ...headers, lr_epoch: 'the first' }, value: valueOf(kind) };
+  if (kind !== 'foreign: headers that lie') return { key, headers, value: bytesOf(kind) };
+  return { key, headers: { ...headers, lr_epoch: 'the first' }, value: bytesOf(kind) };
 }

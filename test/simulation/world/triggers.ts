@@ -31,6 +31,8 @@ const sessionOf = (goalId: string): string => sessionId('default', 'world', goal
 export class Triggers {
   readonly #world: SimulatedWorld;
   readonly #appending = new Map<string, { left: number; afterMs: number }>();
+  /** By host: what happens when it starts an effect. */
+  readonly #running = new Map<string, () => void>();
   readonly #delivering = new Map<string, number>();
   /** Goals by session: cancelled with the next answer; told everything again after the end. */
   readonly #racing = new Map<string, string>();
@@ -39,6 +41,11 @@ export class Triggers {
   constructor(world: SimulatedWorld) {
     this.#world = world;
     world.network.onSending.push((sending) => this.#sent(sending));
+    world.onEffect = (host) => {
+      const due = this.#running.get(host);
+      this.#running.delete(host);
+      due?.();
+    };
   }
 
   /** Only what happens after an end goes on in the calm: it is no fault of ours. */
@@ -46,6 +53,11 @@ export class Triggers {
     this.#appending.clear();
     this.#delivering.clear();
     this.#racing.clear();
+    this.#running.clear();
+  }
+
+  atEffect(host: string, then: () => void): void {
+    this.#running.set(host, then);
   }
 
   dieAppending(program: string, after: { left: number; afterMs: number }): void {

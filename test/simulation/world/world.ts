@@ -80,6 +80,8 @@ export class SimulatedWorld {
   /** Lines of all hosts that ever were. */
   readonly lines: Readonly<{ host: string; lines: LogLine[] }>[] = [];
   readonly ledger: LedgerEntry[] = [];
+  /** Told of each effect that begins. */
+  onEffect: (host: string) => void = () => undefined;
   readonly published: string[] = [];
   readonly fatal: Error[] = [];
   readonly #schedule: Schedule;
@@ -188,6 +190,7 @@ export class SimulatedWorld {
         ends.set(`${topic}/${partition}`, bounds.high);
     }
     this.ledger.push({ service, call, name, atMs, host, ends });
+    this.onEffect(host);
   }
 
   /** Dies here and now, unless it is dead. */
