@@ -61,6 +61,10 @@ export function disturbances(dice: Dice, calmAtMs: number): Action[] {
   const compared = Array.from({ length: 4 }, (): Action => {
     return { atMs: when(), do: 'compare', victim: dice.fraction() };
   });
+  const lost: Action = {
+    ...{ atMs: when(), do: 'freeze-running', victim: dice.fraction() },
+    forMs: dice.between(9_000, 15_000),
+  };
   const again: Action = { atMs: when(), do: 'echo', where: dice.fraction(), count: 3 };
-  return [...drawn, crash, zombie, again, ...compared];
+  return [...drawn, crash, zombie, again, ...(dice.chance(0.5) ? [lost] : []), ...compared];
 }

@@ -102,7 +102,7 @@ export class Disturber {
       case 'strange':
         return logFaults.strange(action.where, action.kind);
       case 'race':
-        return this.#triggers.race(action.goalId);
+        return this.#triggers.race(action.goalId, action.failed);
       case 'after-end':
         return this.#triggers.afterEnd(action.goalId, action.value);
     }

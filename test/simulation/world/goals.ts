@@ -50,7 +50,10 @@ function around(dice: Dice, goal: JsonObject, at: { atMs: number; untilMs: numbe
   if (dice.chance(0.3)) sent.push(repeatOf(dice, goal, atMs + dice.between(0, 50)));
   if (dice.chance(0.4)) sent.push(repeatOf(dice, goal, dice.between(atMs, untilMs + 1_900)));
   if (dice.chance(0.25)) sent.push(cancelOf(goal, atMs + dice.between(1, 4_000), 'cancel'));
-  if (dice.chance(0.06)) {
+  // A plan that is rejected and a cancel meet only in a moment.
+  const isRejected = goal['agentPools'] !== undefined;
+  if (isRejected) sent.push(cancelOf(goal, atMs + dice.between(0, 40), 'cancel'));
+  if (dice.chance(isRejected ? 0.4 : 0.06)) {
     const beforeMs = Math.max(0, atMs - dice.between(1, 500));
     sent.push(cancelOf(goal, beforeMs, 'cancel-first'));
   }

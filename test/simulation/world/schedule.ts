@@ -43,8 +43,8 @@ export type Action = Readonly<{ atMs: number }> &
     | Readonly<{ do: 'echo'; where: number; count: number }>
     /** A record of another program, or one with our headers that nobody can read. */
     | Readonly<{ do: 'strange'; where: number; kind: StrangeKind }>
-    /** The goal is cancelled in the moment in which an answer for it is on its way. */
-    | Readonly<{ do: 'race'; goalId: string }>
+    /** The goal is cancelled in the moment in which an answer for it is on its way; `failed`: only one that failed. */
+    | Readonly<{ do: 'race'; goalId: string; failed: boolean }>
     /** When the session of the goal ends, all that it was told comes again. */
     | Readonly<{ do: 'after-end'; goalId: string; value: JsonObject }>
     | Readonly<{ do: 'compare'; victim: number }>
@@ -100,15 +100,15 @@ function startings(dice: Dice, calmAtMs: number, store: boolean): Action[] {
 
 const storeGroupings = [['event-store'], ['event-store'], ['event-store', 'tool-runner']];
 
-/** One goal is cancelled as an answer comes, and one is told everything again after its end. */
+/** Goals are cancelled as an answer comes, and one is told everything again after its end. */
 function races(dice: Dice, goals: readonly GoalToSend[]): Action[] {
   const sent = goals.filter(({ kind }) => kind === 'goal');
-  const race = dice.pick(sent);
-  const ended = dice.pick(sent);
-  const raced: Action[] = dice.chance(0.5)
-    ? [{ atMs: race.atMs + dice.between(0, 2_500), do: 'race', goalId: race.goalId }]
-    : [];
-  const { atMs, goalId, value } = ended;
+  const raced = sent.flatMap(({ atMs, goalId }): Action[] => {
+    if (!dice.chance(0.2)) return [];
+    const failed = dice.chance(0.7);
+    return [{ atMs: atMs + dice.between(0, 2_500), do: 'race', goalId, failed }];
+  });
+  const { atMs, goalId, value } = dice.pick(sent);
   return [...raced, { atMs, do: 'after-end', goalId, value }];
 }
 
@@ -148,7 +148,7 @@ export function scheduleOf(seed: number): Schedule {
     actions: actions.sort((a, b) => a.atMs - b.atMs),
     calmAtMs,
     freshHost: dice.chance(0.5),
-    burstMs: dice.pick([0, 0, 0, 100, 500]),
+    burstMs: dice.pick([0, 0, 100, 500, 1_000]),
     store,
   };
 }

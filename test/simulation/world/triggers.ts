@@ -6,6 +6,7 @@ import type { Sending } from './network.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const outcomes = /^(tool|model)\.(completed|failed)$/;
+const failures = /^(tool|model)\.failed$/;
 /** Inputs that are no delivery of a session to another log. */
 const ownInputs = /^(tool|model|timer|range|sink|goal\.received)/;
 
@@ -35,7 +36,7 @@ export class Triggers {
   readonly #running = new Map<string, () => void>();
   readonly #delivering = new Map<string, number>();
   /** Goals by session: cancelled with the next answer; told everything again after the end. */
-  readonly #racing = new Map<string, string>();
+  readonly #racing = new Map<string, { goalId: string; awaited: RegExp }>();
   readonly #ending = new Map<string, { goalId: string; value: JsonObject }>();
 
   constructor(world: SimulatedWorld) {
@@ -68,8 +69,8 @@ export class Triggers {
     this.#delivering.set(program, afterMs);
   }
 
-  race(goalId: string): void {
-    this.#racing.set(sessionOf(goalId), goalId);
+  race(goalId: string, failed: boolean): void {
+    this.#racing.set(sessionOf(goalId), { goalId, awaited: failed ? failures : outcomes });
   }
 
   afterEnd(goalId: string, value: JsonObject): void {
@@ -105,10 +106,10 @@ export class Triggers {
     const session = record.headers['ce_subject'] ?? '';
     const types = typesOf(record);
     const racing = this.#racing.get(session);
-    if (racing !== undefined && isInput(record) && types.some((type) => outcomes.test(type))) {
+    if (racing !== undefined && isInput(record) && racing.awaited.test(types[0] ?? '')) {
       this.#racing.delete(session);
       this.#world.note('fault cancel races an answer');
-      this.#world.publish(racing, cancelOf(racing));
+      this.#world.publish(racing.goalId, cancelOf(racing.goalId));
     }
     const ending = this.#ending.get(session);
     if (ending === undefined || !types.includes('session.closed')) return;
