@@ -65,11 +65,11 @@ export class Disturber {
     const running = new Set(
       hosts.flatMap(({ host }) => host['options'].services.map(({ logic }) => logic.name)),
     );
-    const needed = this.#schedule.store ? ['event-store'] : [];
+    const needed = this.#schedule.store === true ? ['event-store'] : [];
     needed.push('intake', 'planner', 'supervisor', 'aggregator', 'tool-guard', 'tool-runner');
     needed.push('sandbox-executor', 'model-gateway', 'worker-pool.test', 'worker-pool.analysis');
     const short = needed.some((service) => !running.has(service));
-    const all = this.#schedule.store ? ['all', 'event-store'] : ['all'];
+    const all = this.#schedule.store === true ? ['all', 'event-store'] : ['all'];
     if (short || this.#schedule.freshHost)
       await this.#world.startHost(all, { skewMs: 0, release: 'a' });
   }
@@ -102,7 +102,7 @@ export class Disturber {
       case 'strange':
         return logFaults.strange(action.where, action.kind);
       case 'race':
-        return this.#triggers.race(action.goalId, action.failed);
+        return this.#triggers.race(action.goalId, action.failed === true);
       case 'after-end':
         return this.#triggers.afterEnd(action.goalId, action.value);
     }
@@ -121,7 +121,7 @@ export class Disturber {
     this.#world.publish(goalId, value);
   }
 
-  async #start({ services, skewMs, release }: Of<'start'>): Promise<void> {
+  async #start({ services, skewMs, release = 'a' }: Of<'start'>): Promise<void> {
     if (this.#world.hosts.length >= hostsMax) return;
     const size = services.length > 1 ? 'several services' : 'one service';
     this.#world.note(`host of ${services.includes('all') ? 'all services' : size}`);

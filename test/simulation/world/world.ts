@@ -170,7 +170,7 @@ export class SimulatedWorld {
       seed: this.#schedule.seed,
       trouble: () => (this.network.calm ? 0 : this.#schedule.trouble),
       ...{ coverage: this.coverage, started, clock: this.clock },
-      burstMs: this.#schedule.burstMs,
+      burstMs: this.#schedule.burstMs ?? 0,
       keep: (effect: StartedEffect) => this.#keep(host, effect),
     };
     return {
