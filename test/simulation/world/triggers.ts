@@ -7,6 +7,8 @@ import type { SimulatedWorld } from './world.ts';
 
 const outcomes = /^(tool|model)\.(completed|failed)$/;
 const failures = /^(tool|model)\.failed$/;
+/** The tool of the catalog that writes and must not be repeated. */
+const atMostOnce = 'test.count';
 /** Inputs that are no delivery of a session to another log. */
 const ownInputs = /^(tool|model|timer|range|sink|goal\.received)/;
 
@@ -42,7 +44,8 @@ export class Triggers {
   constructor(world: SimulatedWorld) {
     this.#world = world;
     world.network.onSending.push((sending) => this.#sent(sending));
-    world.onEffect = (host) => {
+    world.onEffect = (host, name) => {
+      if (name !== atMostOnce) return;
       const due = this.#running.get(host);
       this.#running.delete(host);
       due?.();

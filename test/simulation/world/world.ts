@@ -81,7 +81,7 @@ export class SimulatedWorld {
   readonly lines: Readonly<{ host: string; lines: LogLine[] }>[] = [];
   readonly ledger: LedgerEntry[] = [];
   /** Told of each effect that begins. */
-  onEffect: (host: string) => void = () => undefined;
+  onEffect: (host: string, name: string) => void = () => undefined;
   readonly published: string[] = [];
   readonly fatal: Error[] = [];
   readonly #schedule: Schedule;
@@ -190,7 +190,7 @@ export class SimulatedWorld {
         ends.set(`${topic}/${partition}`, bounds.high);
     }
     this.ledger.push({ service, call, name, atMs, host, ends });
-    this.onEffect(host);
+    this.onEffect(host, name);
   }
 
   /** Dies here and now, unless it is dead. */
