@@ -101,6 +101,8 @@ export class Disturber {
         return logFaults.echo(action.where, action.count);
       case 'strange':
         return logFaults.strange(action.where, action.kind);
+      case 'freeze-running':
+        return this.#triggers.atEffect((host) => this.#freezeRunning(host, action.forMs));
       case 'race':
         return this.#triggers.race(action.goalId, action.failed === true);
       case 'after-end':
@@ -161,9 +163,6 @@ export class Disturber {
         break;
       case 'freeze':
         this.#freeze(victim, action.forMs);
-        break;
-      case 'freeze-running':
-        this.#triggers.atEffect(victim.name, () => this.#freeze(victim, action.forMs));
         break;
       case 'deafen':
         this.#world.note('fault slow reader');
@@ -244,12 +243,27 @@ export class Disturber {
     clock.after(sessionTimeoutMs, () => {
       if (process.frozen) log.expel();
     });
-    clock.after(forMs, () => {
-      process.thaw();
-      // A client finds out with its next heartbeat that it is a member no more.
-      clock.after(300, () => {
-        if (process.alive) log.rejoin();
-      });
+    clock.after(forMs, () => this.#thaw(victim));
+  }
+
+  /** Only where another host can find out: who runs a call itself does not count it as lost. */
+  #freezeRunning(host: string, forMs: number): boolean {
+    const { hosts } = this.#world;
+    const runs = ({ services }: SimulatedHost): boolean =>
+      services.some(({ hosted }) => hosted.logic.name === 'tool-runner');
+    const victim = hosts.find(({ name }) => name === host);
+    if (victim === undefined || !hosts.some((one) => one !== victim && runs(one))) return false;
+    this.#freeze(victim, forMs);
+    this.#triggers.atUnknown(() => this.#thaw(victim));
+    return true;
+  }
+
+  #thaw({ process, log }: SimulatedHost): void {
+    if (!process.frozen) return;
+    process.thaw();
+    // A client finds out with its next heartbeat that it is a member no more.
+    this.#world.clock.after(300, () => {
+      if (process.alive) log.rejoin();
     });
   }
 

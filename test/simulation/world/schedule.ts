@@ -27,8 +27,8 @@ export type Action = Readonly<{ atMs: number }> &
     | Readonly<{ do: 'expel'; victim: number; forMs: number; deafMs: number; dies: boolean }>
     /** Stands still as under SIGSTOP; its groups give it up if that takes too long. */
     | Readonly<{ do: 'freeze'; victim: number; forMs: number }>
-    /** The same as soon as it runs an effect that must not run twice, for so long that the effect counts as lost. */
-    | Readonly<{ do: 'freeze-running'; victim: number; forMs: number }>
+    /** So does the next host that runs an effect that must not run twice, until somebody counts the effect as lost. */
+    | Readonly<{ do: 'freeze-running'; forMs: number }>
     | Readonly<{ do: 'deafen'; victim: number; forMs: number }>
     | Readonly<{ do: 'silence'; victim: number; forMs: number }>
     | Readonly<{ do: 'rebalance'; victim: number }>

@@ -171,6 +171,7 @@ export class SimulatedWorld {
       trouble: () => (this.network.calm ? 0 : this.#schedule.trouble),
       ...{ coverage: this.coverage, started, clock: this.clock },
       burstMs: this.#schedule.burstMs ?? 0,
+      frozen: () => process.frozen,
       keep: (effect: StartedEffect) => this.#keep(host, effect),
     };
     return {
