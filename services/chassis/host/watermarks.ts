@@ -105,6 +105,7 @@ export class Watermarks {
 
   /** Segments past the horizon, as tombstones; looked for where new ones are written. */
   private expired(segments: readonly ClosedSegment[]): OutgoingRecord[] {
+    if (segments.length === 0) return [];
     const newest = Math.max(...segments.map(({ hour }) => hour));
     return [...this.segments].flatMap(([key, { hour }]) => {
       if (!(hour < newest - horizonHours)) return [];
