@@ -155,6 +155,8 @@ export class CounterWorld {
       append: (at, records) => log.append(at, records),
       join: (group, names, handlers) => log.join(group, names, handlers),
       bounds: (name) => log.bounds(name),
+      topicId: (name) => log.topicId(name),
+      offsetAt: (at, timestampMs) => log.offsetAt(at, timestampMs),
       ensureTopics: (specs) => log.ensureTopics(specs),
       trim: (at, offset) => log.trim(at, offset),
       close: () => log.close(),

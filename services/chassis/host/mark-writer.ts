@@ -2,11 +2,14 @@ import type { Membership } from '../log/port.ts';
 import type { Partition } from './partition.ts';
 import type { Watermark, Watermarks } from './watermarks.ts';
 
+const isHeldElse = (mark: Watermark, last: Watermark): boolean =>
+  mark.heldBy !== undefined && mark.heldBy !== last.heldBy;
+
 const keyOf = (mark: Watermark): string => `${mark.service}/${mark.topic}/${mark.partition}`;
 
 /** Writes the watermarks of a host's partitions when they have moved. */
 export class MarkWriter {
-  private readonly written = new Map<string, number>();
+  private readonly written = new Map<string, Watermark>();
   private readonly watermarks: Watermarks;
   private last: Promise<void> = Promise.resolve();
 
@@ -30,11 +33,23 @@ export class MarkWriter {
   ): Promise<void> {
     const moved = partitions
       .flatMap((partition) => partition.currentMarks())
-      .filter((mark) => mark.offset > (this.written.get(keyOf(mark)) ?? 0));
+      .filter((mark) => this.isNews(mark));
     await this.writeWithSegments(partitions, moved);
-    for (const mark of moved) this.written.set(keyOf(mark), mark.offset);
+    for (const mark of moved) this.written.set(keyOf(mark), mark);
     const offsets = moved.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
     if (offsets.length > 0) await membership?.commit(offsets);
+  }
+
+  /**
+   * Never lower than what stands there, whoever wrote it: not lower than the mark that this host started from, in
+   * particular. Who holds a mark that stands still is news too.
+   */
+  private isNews(mark: Watermark): boolean {
+    const known = this.watermarks.of(mark.service, mark);
+    const written = this.written.get(keyOf(mark));
+    const last = (written?.offset ?? -1) >= (known?.offset ?? 0) ? written : known;
+    if (last === undefined) return mark.offset > 0;
+    return mark.offset > last.offset || (mark.offset === last.offset && isHeldElse(mark, last));
   }
 
   /** A segment that was not written must be written later: a mark may pass only closings that are remembered. */

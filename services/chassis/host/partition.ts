@@ -251,9 +251,10 @@ export class Partition {
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.log.expected);
-      const { offset, acceptance } = this.log.history.atOrBefore(needed);
-      return { service, topic, partition, offset, acceptance };
+      const needed = this.table.holderOf(service, this.log.expected);
+      const { offset, acceptance } = this.log.history.atOrBefore(needed.offset);
+      const held = needed.session === undefined ? {} : { heldBy: needed.session };
+      return { service, topic, partition, offset, acceptance, ...held };
     });
   }
 }

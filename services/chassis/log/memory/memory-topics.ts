@@ -7,20 +7,27 @@ import { MemoryPartition } from './memory-partition.ts';
 const APPEND_BYTES_MAX = 1_048_588;
 
 export type MemoryTopic = Readonly<{
+  id: string;
   partitions: readonly MemoryPartition[];
   appendBytesMax: number;
 }>;
 
 export class MemoryTopics {
   readonly #topics = new Map<string, MemoryTopic>();
+  #made = 0;
 
   /** Creates what is missing. Throws `TOPIC_PARTITIONS_DIFFER`, and then creates nothing. */
   ensure(specs: readonly TopicSpec[]): void {
     for (const spec of specs)
       refuseOtherCount(spec, this.#topics.get(spec.name)?.partitions.length);
     for (const spec of specs) {
-      if (!this.#topics.has(spec.name)) this.#topics.set(spec.name, newTopic(spec));
+      if (!this.#topics.has(spec.name)) this.#topics.set(spec.name, newTopic(spec, ++this.#made));
     }
+  }
+
+  /** As an administrator might do at any time. */
+  delete(topic: string): void {
+    this.#topics.delete(topic);
   }
 
   find(topic: string): MemoryTopic | undefined {
@@ -45,9 +52,10 @@ export class MemoryTopics {
   }
 }
 
-function newTopic({ name, partitions, config }: TopicSpec): MemoryTopic {
+function newTopic({ name, partitions, config }: TopicSpec, made: number): MemoryTopic {
   const configured = config['max.message.bytes'];
   return {
+    id: `${name}#${made}`,
     appendBytesMax: configured === undefined ? APPEND_BYTES_MAX : Number(configured),
     partitions: Array.from(
       { length: partitions },
