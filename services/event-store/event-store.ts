@@ -18,7 +18,7 @@ import {
 import { createInserter, type Inserter } from './insertion.ts';
 import { openSinks } from './openings.ts';
 import { createPreparation, type Preparation } from './preparation.ts';
-import { type SourceLag, Sources } from './sources.ts';
+import { type SourceLag, Sources, storedTopics } from './sources.ts';
 
 export type EventStoreOptions = Readonly<{
   ports: HostPorts;
@@ -67,6 +67,9 @@ export function createEventStore(options: EventStoreOptions): EventStore {
 class EventStoreService implements EventStore {
   readonly logic = eventStoreLogic as unknown as AnyLogic;
   readonly topics = [sinksTopic];
+  readonly alsoReads = storedTopics
+    .filter(({ kind }) => kind === 'session-log')
+    .map(({ name }) => name);
   readonly effects = {
     jobOf: (claim: SeenEvent, state: unknown): EffectJob | undefined =>
       claim.type === 'range.fixed' ? this.job(claim, state as SinkState) : undefined,

@@ -3,12 +3,15 @@ import { partitionOf } from '../log/partition.ts';
 import type { Membership, PartitionName, Reader } from '../log/port.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { Assignments, nameOf } from './assignments.ts';
+import type { Halt } from './halts.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
+import { whileAway } from './patience.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
+import { enlist } from './service-list.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
 
@@ -23,6 +26,12 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
+export type HostStatus = Readonly<{
+  partitions: readonly Readonly<{ name: string; owned: readonly string[] }>[];
+  /** `topic/partition` -> why it is not worked on. */
+  halted: Readonly<Record<string, Halt>>;
+}>;
+
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
  */
@@ -33,7 +42,7 @@ export class Host {
   private readonly writers: WriterPool;
   private readonly counts = new Map<string, number>();
   private readonly presence: Presence;
-  private readonly watermarks: Watermarks;
+  readonly watermarks: Watermarks;
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
   private reader: Reader | undefined;
@@ -60,6 +69,7 @@ export class Host {
     this.partitions = new Assignments({
       ports,
       watermarks: this.watermarks,
+      partitionCount: (topic) => this.partitionCount(topic),
       partsOf: (at) => this.partsOf(at),
     });
     this.outlet = new Outlet({
@@ -86,6 +96,7 @@ export class Host {
       this.counts.set(topic, (await log.bounds(topic)).size);
     }
     await this.watermarks.start();
+    await this.enlist();
     await this.presence.start();
     this.reader = await log.reader({
       onRecords: (partition, records) => this.partitions.get(partition)?.take(records),
@@ -103,6 +114,14 @@ export class Host {
         this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
     });
     this.tick();
+  }
+
+  private async enlist(): Promise<void> {
+    const { ports, services, release } = this.options;
+    const patience = { ports, what: 'the list of services', wanted: () => !this.stopping };
+    await whileAway(patience, () =>
+      enlist(this.watermarks, services, { release, nowMs: ports.clock.nowMs() }),
+    );
   }
 
   /** Something outside the log changed for this session: its services look again. */
@@ -131,13 +150,13 @@ export class Host {
     await this.watermarks.write([{ service: name, ...at, offset, acceptance: {} }], []);
   }
 
-  /** Which services this host owns in each partition; for health and for companions of services. */
-  status(): { partitions: { name: string; owned: string[] }[] } {
+  /** Which services this host owns in each partition, and why some stand still; for health and for companions. */
+  status(): HostStatus {
     const partitions = this.partitions.values().map(({ name, ownership }) => ({
       name: nameOf(name),
       owned: [...ownership.epochs.keys()],
     }));
-    return { partitions };
+    return { partitions, halted: this.partitions.halted() };
   }
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
@@ -198,7 +217,10 @@ export class Host {
       if (highest >= 0) partitions[nameOf(name)] = highest;
     }
     const services = this.options.services.map((service) => service.logic.name);
-    return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
+    const stopped = this.partitions.halted();
+    const halted = Object.keys(stopped).length === 0 ? {} : { halted: stopped };
+    const atMs = this.options.ports.clock.nowMs();
+    return { ...this.identity, services, partitions, ...halted, atMs };
   }
 
   private tick(): void {

@@ -93,6 +93,15 @@ export class Partition {
     return this.log.caughtUp;
   }
 
+  get halted(): boolean {
+    return this.log.halted;
+  }
+
+  /** It cannot be read on: nothing is decided here any more. */
+  fail(error: Error): void {
+    this.log.halt(error);
+  }
+
   get idle(): boolean {
     return this.log.empty && this.effects.size === 0 && !this.parts.writer.busy;
   }

@@ -2,6 +2,7 @@ import { limits } from '../../../schemas/limits.ts';
 import { presenceTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
 import type { LogRecord, Reader } from '../log/port.ts';
+import type { Halt } from './halts.ts';
 import type { HostPorts } from './ports.ts';
 
 /** What an instance says of itself. */
@@ -11,6 +12,8 @@ export type Heartbeat = Readonly<{
   services: readonly string[];
   /** `topic/partition` -> epoch that it owns and reads. */
   partitions: Readonly<Record<string, number>>;
+  /** `topic/partition` -> why it is not worked on there, and what mends that. */
+  halted?: Readonly<Record<string, Halt>>;
   release: string;
   atMs: number;
   /** The last one: the instance ends in good order, and nothing of it runs any more. */

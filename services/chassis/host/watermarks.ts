@@ -105,11 +105,12 @@ export class Watermarks {
   }
 
   closedAt(name: PartitionName): readonly ClosedSegment[] {
-    return this.closedKeysAt(name).flatMap((key) => {
-      const value = this.segments.get(key);
-      const segment = value === undefined ? undefined : this.decode(key, value);
-      return segment === undefined ? [] : [segment as ClosedSegment];
-    });
+    return this.closedKeysAt(name).flatMap((key) => this.closedSegment(key) ?? []);
+  }
+
+  closedSegment(key: string): ClosedSegment | undefined {
+    const value = this.segments.get(key);
+    return value === undefined ? undefined : (this.decode(key, value) as ClosedSegment | undefined);
   }
 
   closedKeysAt(name: PartitionName): readonly string[] {

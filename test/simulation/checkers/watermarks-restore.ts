@@ -1,6 +1,7 @@
 import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
 import type { ClosedSessions } from '../../../services/chassis/host/closed-sessions.ts';
 import { Partition, type PartitionParts } from '../../../services/chassis/host/partition.ts';
+import type { Trim } from '../../../services/chassis/host/watermark-records.ts';
 import type { ClosedSegment, Watermark } from '../../../services/chassis/host/watermarks.ts';
 import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
@@ -20,16 +21,28 @@ const codec = createFixedCodec();
 class MarksAt {
   readonly marks = new Map<string, Watermark>();
   readonly #segments = new Map<string, ClosedSegment>();
+  readonly #trims = new Map<string, Trim>();
 
   take({ key, value }: LogRecord): void {
-    if (value === null) return;
+    if (value === null) {
+      for (const kept of [this.marks, this.#segments, this.#trims]) kept.delete(key);
+      return;
+    }
     const { body } = codec.decode(value);
     if (key.startsWith('mark/')) this.marks.set(key, body as Watermark);
     if (key.startsWith('closed/')) this.#segments.set(key, body as ClosedSegment);
+    if (key.startsWith('trim/')) this.#trims.set(key, body as Trim);
   }
 
   of(service: string, at: { topic: string; partition: number }): Watermark | undefined {
     return this.marks.get(`mark/${service}/${at.topic}/${at.partition}`);
+  }
+
+  trimAt(at: { topic: string; partition: number }): Trim | undefined {
+    const own = [...this.#trims.values()].filter(
+      (one) => one.topic === at.topic && one.partition === at.partition,
+    );
+    return own.sort((a, b) => b.offset - a.offset)[0];
   }
 
   closedAt(at: { topic: string; partition: number }): readonly ClosedSegment[] {

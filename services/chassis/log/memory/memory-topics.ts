@@ -14,6 +14,7 @@ export type MemoryTopic = Readonly<{
 
 export class MemoryTopics {
   readonly #topics = new Map<string, MemoryTopic>();
+  readonly #counts = new Map<string, number>();
   #made = 0;
 
   /** Creates what is missing. Throws `TOPIC_PARTITIONS_DIFFER`, and then creates nothing. */
@@ -21,7 +22,9 @@ export class MemoryTopics {
     for (const spec of specs)
       refuseOtherCount(spec, this.#topics.get(spec.name)?.partitions.length);
     for (const spec of specs) {
-      if (!this.#topics.has(spec.name)) this.#topics.set(spec.name, newTopic(spec, ++this.#made));
+      if (this.#topics.has(spec.name)) continue;
+      this.#topics.set(spec.name, newTopic(spec, ++this.#made));
+      this.#counts.set(spec.name, spec.partitions);
     }
   }
 
@@ -43,6 +46,11 @@ export class MemoryTopics {
     const found = this.#topics.get(topic);
     if (found === undefined) throw topicUnknown(topic);
     return found;
+  }
+
+  /** The same for a group: a topic that was deleted keeps the number that it had. */
+  lastCounts(topics: Iterable<string>): Map<string, number> {
+    return new Map([...topics].map((topic) => [topic, this.#counts.get(topic) ?? 0]));
   }
 
   partitionCounts(topics: Iterable<string>): Map<string, number> {
