@@ -32,7 +32,8 @@ export type TrimPlan = Readonly<{
   /** Delete below this offset once the trim is in the log; undefined: nothing to delete. */
   deleteBelow: number | undefined;
   /** Places and trims that nobody needs any more. */
-  passed: readonly Place[];
+  passedPlaces: readonly Place[];
+  passedTrims: readonly Trim[];
 }>;
 
 /** Services that hold the partition: those that are listed for its topic, and whoever has a mark there; none retired. */
@@ -81,10 +82,8 @@ export function planTrim(view: PartitionView, oldBelow: number): TrimPlan {
     place: place !== undefined && place !== best ? place : undefined,
     trim,
     deleteBelow: deletable(view, low),
-    passed: [
-      ...view.places.filter(({ offset }) => offset <= (low?.offset ?? -1)),
-      ...view.trims.filter(({ offset }) => offset < (low?.offset ?? -1)),
-    ],
+    passedPlaces: view.places.filter(({ offset }) => offset <= (low?.offset ?? -1)),
+    passedTrims: view.trims.filter(({ offset }) => offset < (low?.offset ?? -1)),
   };
 }
 

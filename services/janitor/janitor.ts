@@ -139,11 +139,11 @@ const taken = (keyOf: (place: Place) => string, places: readonly Place[]): Entry
   places.map((place) => ({ key: keyOf(place), value: undefined }));
 
 /** The trim stands in the log before what it makes needless is taken off. */
-function entriesOf({ place, trim, passed }: TrimPlan): Entry[] {
+function entriesOf({ place, trim, passedPlaces, passedTrims }: TrimPlan): Entry[] {
   return [
     ...(trim === undefined ? [] : [{ key: trimKey(trim), value: trim }]),
     ...(place === undefined ? [] : [{ key: placeKey(place), value: place }]),
-    ...taken(placeKey, passed),
-    ...taken(trimKey, passed),
+    ...taken(placeKey, passedPlaces),
+    ...taken(trimKey, passedTrims),
   ];
 }

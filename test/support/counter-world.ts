@@ -119,7 +119,11 @@ export class CounterWorld {
   }
 
   /** Starts a host and lets it own what its group gives it. */
-  async startHost(name: string, housekeepingMs = 1_000) {
+  async startHost(
+    name: string,
+    housekeepingMs = 1_000,
+    change: (log: LogPort) => LogPort = (log) => log,
+  ) {
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
     this.hosts += 1;
@@ -127,7 +131,7 @@ export class CounterWorld {
       name,
       release: '0.0.0-test',
       services: [this.service()],
-      ports: quietPorts(this.delayed(log), this.clock, {
+      ports: quietPorts(change(this.delayed(log)), this.clock, {
         seed: this.hosts,
         logger,
         blobs: this.blobs,
