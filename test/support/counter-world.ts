@@ -51,13 +51,20 @@ function evolve(state: Count, { type }: SeenEvent): Count {
   return type === 'session.cancel-requested' ? { ...state, cancelled: true } : state;
 }
 
-/** The calls that were lost are not claimed again: tests look at what became of them. */
+const answeredTypes: readonly string[] = [
+  'key.released',
+  'key.granted',
+  'tool.completed',
+  'session.cancel-requested',
+];
+
+/** What is refused is answered with nothing. The calls that were lost are not claimed again: tests look at what became of them. */
 export const counter: AnyLogic = idleLogic<Count>({
   name: 'counter',
   initial: () => ({ sent: 0, answered: 0, grants: 0, claims: 0, outcomes: 0, cancelled: false }),
   evolve,
   answers: ({ type }) =>
-    ['key.released', 'key.granted', 'tool.completed', 'session.cancel-requested'].includes(type),
+    [...answeredTypes, 'key.refused'].includes(type),
   decide: (state, { nowMs }) => {
     const { sent, answered, grants, claims } = state;
     const drafts: Draft[] = [];
