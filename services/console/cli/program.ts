@@ -8,11 +8,13 @@ import { goalCancel } from './commands/goal-cancel.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
 import { replayExport } from './commands/replay-export.ts';
 import { replayVerify } from './commands/replay-verify.ts';
+import { servicesList, servicesReinstate, servicesRetire } from './commands/services.ts';
 import { sessionList } from './commands/session-list.ts';
 import { sessionShow } from './commands/session-show.ts';
 import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
+import { topicsReset } from './commands/topics-reset.ts';
 import { up } from './commands/up.ts';
 import type { CommandSpec, Context, GroupSpec, OptionSpec, OptionValue } from './context.ts';
 import { type ExitCode, exitCodes, UsageError } from './exit-code.ts';
@@ -28,6 +30,12 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   { name: 'goal', about: 'ask for work, or call it off', commands: [goalSubmit, goalCancel] },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
   sql,
+  {
+    name: 'services',
+    about: 'see and change which services hold the log',
+    commands: [servicesList, servicesRetire, servicesReinstate],
+  },
+  { name: 'topics', about: 'mend a topic', commands: [topicsReset] },
   { name: 'replay', about: 'check and keep sessions', commands: [replayVerify, replayExport] },
 ];
 
