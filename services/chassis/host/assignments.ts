@@ -150,6 +150,25 @@ export class Assignments {
     }
   }
 
+  /**
+   * Whether the topics are still those that were opened: one that is deleted and made again may soon hold records at the
+   * very offsets that are read next.
+   */
+  async checkTopics(): Promise<void> {
+    const { ports, watermarks } = this.parts;
+    for (const topic of new Set(this.values().map(({ name }) => name.topic))) {
+      try {
+        await requireSameTopic(ports.log, watermarks, topic);
+      } catch (thrown) {
+        const error = toError(thrown);
+        // Who is away says nothing of the topic.
+        if (!(error instanceof LongreinError) || error.retryable) continue;
+        for (const { name, halted } of this.values())
+          if (name.topic === topic && !halted) this.failed(name, error);
+      }
+    }
+  }
+
   /** A topic that grew: no session belongs there, and who starts anew refuses the topic. */
   private requireOldPartition({ topic, partition }: PartitionName): void {
     const count = this.parts.partitionCount(topic);

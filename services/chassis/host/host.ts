@@ -26,6 +26,9 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
+/** The identity of topics is looked at that much more rarely than sessions. */
+const ticksPerCheck = 12;
+
 export type HostStatus = Readonly<{
   partitions: readonly Readonly<{ name: string; owned: readonly string[] }>[];
   /** `topic/partition` -> why it is not worked on. */
@@ -49,6 +52,7 @@ export class Host {
   private membership: Membership | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
+  private ticks = 0;
 
   constructor(options: HostOptions) {
     this.options = options;
@@ -229,6 +233,11 @@ export class Host {
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
     this.partitions.dropIdle();
+    this.ticks += 1;
+    if (this.ticks % ticksPerCheck === 0)
+      this.partitions.checkTopics().catch((thrown: unknown) => {
+        logger.warn({ error: toError(thrown).message }, 'topics not looked at; later');
+      });
     this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });

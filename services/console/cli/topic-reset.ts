@@ -10,7 +10,7 @@ import type { Entry, Watermarks } from '../../chassis/host/watermarks.ts';
 import type { Bounds, PartitionName } from '../../chassis/log/port.ts';
 import type { AcceptanceState } from '../../chassis/protocol/acceptance.ts';
 
-type Known = Pick<Watermarks, 'at' | 'trimsAt' | 'placesAt'>;
+type Known = Pick<Watermarks, 'at' | 'trimsAt' | 'placesAt' | 'listed'>;
 
 /** Epochs that were asked for since the marks were written have lower numbers than so many above. */
 const epochsBetween = 1_000;
@@ -42,7 +42,13 @@ export function resetEntries(
   const kept = sameTopic ? held[0] : undefined;
   const end = sameTopic ? bounds.high : bounds.low;
   const offset = kept?.offset ?? end;
-  const acceptance = kept?.acceptance ?? voided(all.map((one) => one.acceptance));
+  const services = watermarks.listed().filter(({ topics }) => topics.includes(name.topic));
+  const acceptance =
+    kept?.acceptance ??
+    voided(
+      all.map((one) => one.acceptance),
+      services.map(({ service }) => service),
+    );
   const trim: Trim = { ...name, offset, acceptance, atMs: nowMs };
   const gone = [
     ...marks.map((mark) => markKey(mark.service, mark)),
@@ -52,11 +58,11 @@ export function resetEntries(
   return [...gone.map((key) => ({ key, value: undefined })), { key: trimKey(trim), value: trim }];
 }
 
-function voided(known: readonly AcceptanceState[]): AcceptanceState {
-  const numbers = new Map<string, number>();
-  for (const [service, { number }] of known.flatMap((state) => Object.entries(state)))
-    numbers.set(service, Math.max(number, numbers.get(service) ?? 0));
-  const highest = Math.max(0, ...numbers.values()) + epochsBetween;
+/** Every service's number is above all that anybody can have: also one that never had a watermark. */
+function voided(known: readonly AcceptanceState[], listed: readonly string[]): AcceptanceState {
+  const epochs = known.flatMap((state) => Object.values(state));
+  const highest = Math.max(0, ...epochs.map(({ number }) => number)) + epochsBetween;
+  const services = new Set([...listed, ...known.flatMap((state) => Object.keys(state))]);
   const epoch = { number: highest, incarnation: 'reset', sequence: 0 };
-  return Object.fromEntries([...numbers.keys()].sort().map((service) => [service, { ...epoch }]));
+  return Object.fromEntries([...services].sort().map((service) => [service, { ...epoch }]));
 }
