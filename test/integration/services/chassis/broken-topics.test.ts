@@ -195,9 +195,8 @@ describe('a record with an unknown schema id', () => {
     expect(line.error).toContain('a newer release is about, this host stands by');
     expect(line.fix).toContain('upgrade this host');
     await works('bulk', 1);
-    const { text, code } = await cli('status');
-    expect(text).toContain('SCHEMA_NEWER');
-    expect(code).toBe(1);
+    await statusSays('SCHEMA_NEWER');
+    expect((await cli('status')).code).toBe(1);
   });
 });
 
@@ -269,4 +268,36 @@ describe('a host that starts', () => {
     expect((await cli('topics', 'reset', normal, '--reason', 'moved')).code).toBe(0);
     await works('normal', 0, 90_000);
   });
+});
+
+describe('a janitor in a process of its own', () => {
+  it('deletes what every service has passed, and says what it deleted', async () => {
+    const janitor = new LiveHost({
+      stack: backing.stack,
+      services: ['janitor'],
+      env: {
+        LONGREIN_PARTITIONS: String(partitions),
+        LONGREIN_RETENTION_DAYS: '0',
+        LONGREIN_HOUSEKEEPING_MS: '200',
+      },
+    });
+    hosts.push(janitor);
+    await janitor.ready();
+    const line = await janitor.said(({ msg = '' }) => msg.startsWith('records deleted'), 60_000);
+    const { topic, partition, below } = line as unknown as {
+      topic: string;
+      partition: number;
+      below: number;
+    };
+    expect((await log.bounds(topic)).get(partition)?.low).toBeGreaterThanOrEqual(below);
+    await works('normal', 2);
+    host = await restartedWith(host);
+    await works('normal', 2);
+    expect((await cli('status')).text).not.toContain('JANITOR_MISSING');
+  });
+
+  async function restartedWith(before: LiveHost): Promise<LiveHost> {
+    await before.kill();
+    return newHost().ready();
+  }
 });

@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { partitionsOf, topicConfig, topics } from '../../../../../../schemas/topics.ts';
+import {
+  partitionsOf,
+  presenceTopic,
+  topicConfig,
+  topics,
+} from '../../../../../../schemas/topics.ts';
 import type { Host } from '../../../../../../services/chassis/host/host.ts';
 import { topicKey } from '../../../../../../services/chassis/host/watermark-records.ts';
 import { Watermarks } from '../../../../../../services/chassis/host/watermarks.ts';
+import { createFixedCodec } from '../../../../../../services/chassis/log/codec.ts';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
 import { isBroken, resetEntries } from '../../../../../../services/console/cli/topic-reset.ts';
 import { CounterWorld, partitions, sent, topic } from '../../../../../support/counter-world.ts';
@@ -104,6 +110,10 @@ describe('a log that was truncated below the watermark', () => {
     });
     expect(await answers(world, in1)).toBe(true);
     expect(await answers(world, in0)).toBe(false);
+    await world.clock.run(2_000);
+    const beat = world.cluster.records({ topic: presenceTopic, partition: 0 }).at(-1);
+    const said = createFixedCodec().decode(beat?.value ?? new Uint8Array()).body;
+    expect(said).toMatchObject({ host: 'two', halted: { [place0]: { code: 'LOG_TRUNCATED' } } });
   });
 
   test('stays stopped, is said once, and is worked on after a person gave up what is lost', async () => {
