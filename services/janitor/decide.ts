@@ -1,3 +1,4 @@
+import { firstGeneration } from '../../schemas/topics.ts';
 import type { ListedService, Place, Trim, Watermark } from '../chassis/host/watermark-records.ts';
 import type { Bounds, PartitionName } from '../chassis/log/port.ts';
 
@@ -38,7 +39,8 @@ export type TrimPlan = Readonly<{
 
 /** Services that hold the partition: those that are listed for its topic, and whoever has a mark there; none retired. */
 export function holdersOf(view: Pick<PartitionView, 'name' | 'marks' | 'services'>): string[] {
-  const { topic } = view.name;
+  // A service works on all generations of its lanes.
+  const topic = firstGeneration(view.name.topic);
   const listed = view.services.filter(({ topics }) => topics.includes(topic));
   const retired = new Set(view.services.filter((one) => one.retired).map((one) => one.service));
   const all = [...listed, ...view.marks].map(({ service }) => service);

@@ -18,6 +18,8 @@ import { mergedSegments } from './segments.ts';
 export type JanitorParts = Readonly<{
   ports: Pick<HostPorts, 'log' | 'clock' | 'logger'>;
   watermarks: Watermarks;
+  /** Topics that it looks after, as they are now; the first generation of each if not given. */
+  topics?(): readonly string[];
   /** Records younger than this stay, in milliseconds. */
   retentionMs: number;
 }>;
@@ -48,7 +50,7 @@ export class Janitor {
   /** One round over these partitions, or over all; one that cannot be looked after does not keep the others. */
   async run(partitions?: readonly PartitionName[]): Promise<void> {
     await this.parts.watermarks.current();
-    for (const topic of trimmedTopics) {
+    for (const topic of this.parts.topics?.() ?? trimmedTopics) {
       const own = partitions?.filter((one) => one.topic === topic);
       if (own !== undefined && own.length === 0) continue;
       await this.attempt({ topic }, () => this.runTopic(topic, own));

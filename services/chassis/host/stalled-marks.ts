@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { firstGeneration } from '../../../schemas/topics.ts';
 import type { Bounds, PartitionName } from '../log/port.ts';
 import { retireCommand } from './mending.ts';
 import type { ListedService } from './watermark-records.ts';
@@ -25,7 +26,8 @@ export function stalledMarks(
 ): StalledMark[] {
   const { name, bounds, nowMs } = at;
   return watermarks.listed().flatMap((listed) => {
-    if (listed.retired !== undefined || !listed.topics.includes(name.topic)) return [];
+    if (listed.retired !== undefined || !listed.topics.includes(firstGeneration(name.topic)))
+      return [];
     const mark = watermarks.of(listed.service, name);
     const offset = mark?.offset ?? bounds.low;
     const behind = bounds.high - offset;

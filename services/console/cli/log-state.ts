@@ -5,8 +5,9 @@
 
 import { readPartition } from '../../../replay-tools/read/partition-reader.ts';
 import { limits } from '../../../schemas/limits.ts';
-import { presenceTopic, topics, watermarksTopic } from '../../../schemas/topics.ts';
+import { presenceTopic, registryTopic, topics, watermarksTopic } from '../../../schemas/topics.ts';
 import { LongreinError } from '../../chassis/errors.ts';
+import { Lanes } from '../../chassis/host/lanes.ts';
 import type { Heartbeat } from '../../chassis/host/presence.ts';
 import { type StalledMark, stalledMarks } from '../../chassis/host/stalled-marks.ts';
 import { requireSameTopic } from '../../chassis/host/topic-identity.ts';
@@ -20,10 +21,27 @@ const nothing = (): void => undefined;
 const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 const recentRecords = 1_000;
 
-/** Topics whose records wait for watermarks. */
-export const sessionLogs: readonly string[] = topics
-  .filter(({ kind }) => kind === 'session-log')
-  .map(({ name }) => name);
+/** Topics whose records wait for watermarks, with all generations of the lanes. */
+export async function sessionLogs(log: LogPort): Promise<readonly string[]> {
+  const names = topics.filter(({ kind }) => kind === 'session-log').map(({ name }) => name);
+  return await withLanes(log, 1, (lanes) => names.flatMap((name) => lanes.topicsOf(name)));
+}
+
+/** What the lanes are made of. `partitions`: of the first generation, where the registry says nothing. */
+export async function withLanes<T>(
+  log: LogPort,
+  partitions: number,
+  work: (lanes: Lanes) => T,
+): Promise<T> {
+  await boundsOf(log, registryTopic);
+  const lanes = new Lanes({ log, logger }, partitions);
+  try {
+    await lanes.start();
+    return work(lanes);
+  } finally {
+    await lanes.stop();
+  }
+}
 
 /** Reads all watermarks, and closes what it took. Throws STACK_EMPTY. */
 export async function withWatermarks<T>(
@@ -97,7 +115,9 @@ export async function readLogState(log: LogPort, nowMs: number): Promise<LogStat
   const hosts = await aliveHosts(log, nowMs);
   const halted = hosts.flatMap(haltedOn);
   const others = await withWatermarks(log, async (watermarks) => {
-    const found = sessionLogs.map((topic) => troublesOf(log, watermarks, { topic, nowMs }));
+    const found = (await sessionLogs(log)).map((topic) =>
+      troublesOf(log, watermarks, { topic, nowMs }),
+    );
     return (await Promise.all(found)).flat();
   });
   const told = new Set(halted.map(({ where }) => where.split('/')[0]));

@@ -14,7 +14,10 @@ import { sessionShow } from './commands/session-show.ts';
 import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
+import { topicsList } from './commands/topics-list.ts';
+import { topicsRescale } from './commands/topics-rescale.ts';
 import { topicsReset } from './commands/topics-reset.ts';
+import { topicsRetire } from './commands/topics-retire.ts';
 import { up } from './commands/up.ts';
 import type { CommandSpec, Context, GroupSpec, OptionSpec, OptionValue } from './context.ts';
 import { type ExitCode, exitCodes, UsageError } from './exit-code.ts';
@@ -35,7 +38,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     about: 'see and change which services hold the log',
     commands: [servicesList, servicesRetire, servicesReinstate],
   },
-  { name: 'topics', about: 'mend a topic', commands: [topicsReset] },
+  {
+    name: 'topics',
+    about: 'the topics that sessions live in',
+    commands: [topicsList, topicsRescale, topicsRetire, topicsReset],
+  },
   { name: 'replay', about: 'check and keep sessions', commands: [replayVerify, replayExport] },
 ];
 

@@ -1,4 +1,5 @@
 /** Services as they hold the log: who is listed, and what a person may do about it. */
+import { firstGeneration } from '../../../schemas/topics.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import {
   type Deed,
@@ -30,8 +31,9 @@ export function serviceRows(
     .map((listed) => {
       let behindMax = 0;
       let where: string | undefined;
-      for (const topic of listed.topics) {
-        for (const [partition, { low, high }] of bounds.get(topic) ?? []) {
+      for (const [topic, partitions] of bounds) {
+        if (!listed.topics.includes(firstGeneration(topic))) continue;
+        for (const [partition, { low, high }] of partitions) {
           const mark = watermarks.of(listed.service, { topic, partition });
           const behind = high - (mark?.offset ?? low);
           if (behind > behindMax) [behindMax, where] = [behind, `${topic}/${partition}`];

@@ -5,6 +5,7 @@
  * place is known it is kept; else all epochs that are known are void from there on, and new ones get higher numbers, so
  * that nobody who still lives can write into what is read now.
  */
+import { firstGeneration } from '../../../schemas/topics.ts';
 import { markKey, placeKey, type Trim, trimKey } from '../../chassis/host/watermark-records.ts';
 import type { Entry, Watermarks } from '../../chassis/host/watermarks.ts';
 import type { Bounds, PartitionName } from '../../chassis/log/port.ts';
@@ -42,7 +43,9 @@ export function resetEntries(
   const kept = sameTopic ? held[0] : undefined;
   const end = sameTopic ? bounds.high : bounds.low;
   const offset = kept?.offset ?? end;
-  const services = watermarks.listed().filter(({ topics }) => topics.includes(name.topic));
+  const services = watermarks
+    .listed()
+    .filter(({ topics }) => topics.includes(firstGeneration(name.topic)));
   const acceptance =
     kept?.acceptance ??
     voided(

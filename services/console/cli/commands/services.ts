@@ -1,8 +1,8 @@
 import { type Call, type CommandSpec, writeJson } from '../context.ts';
-import { deedOf, deedOptions } from '../deed.ts';
 import { type ExitCode, exitCodes } from '../exit-code.ts';
 import type { ServiceRow } from '../service-acts.ts';
 import { table } from '../table.ts';
+import { type Author, authorOf, reasonOptions } from '../who.ts';
 
 /** Who holds the log, and how far back. */
 export const servicesList: CommandSpec = {
@@ -15,7 +15,7 @@ export const servicesList: CommandSpec = {
     const { serviceRows } = await import('../service-acts.ts');
     const rows = await withLog(call.environment, (log) =>
       withWatermarks(log, async (watermarks) =>
-        serviceRows(watermarks, await boundsOfAll(log, sessionLogs)),
+        serviceRows(watermarks, await boundsOfAll(log, await sessionLogs(log))),
       ),
     );
     if (call.json) writeJson(call, { services: rows });
@@ -56,13 +56,13 @@ const stateOf = ({ retired, release }: ServiceRow): string =>
 export const servicesRetire: CommandSpec = {
   name: 'retire <service>',
   about: 'take a service off the list for good: it holds nothing any more, and cannot start',
-  options: deedOptions,
+  options: reasonOptions,
   examples: ['longrein services retire worker-pool:old --reason "the pool was split"'],
   async run(call) {
     const { retire } = await import('../service-acts.ts');
     const { aliveHosts, sessionLogs } = await import('../log-state.ts');
     return await act(call, 'retired', async (watermarks, { log, service, deed }) => {
-      const bounds = await boundsOfAll(log, sessionLogs);
+      const bounds = await boundsOfAll(log, await sessionLogs(log));
       const alive = await aliveHosts(log, deed.atMs);
       const running = alive.filter(({ services }) => services.includes(service));
       return retire(watermarks, service, {
@@ -78,7 +78,7 @@ export const servicesRetire: CommandSpec = {
 export const servicesReinstate: CommandSpec = {
   name: 'reinstate <service>',
   about: 'let a retired service start again, from what is left of the log',
-  options: deedOptions,
+  options: reasonOptions,
   examples: ['longrein services reinstate event-store --reason "ClickHouse is back"'],
   async run(call) {
     const { reinstate } = await import('../service-acts.ts');
@@ -96,12 +96,12 @@ async function act(
   done: string,
   entriesOf: (
     watermarks: Watermarks,
-    at: { log: Log; service: string; deed: ReturnType<typeof deedOf> },
+    at: { log: Log; service: string; deed: Author },
   ) => Promise<Entry[]>,
 ): Promise<ExitCode> {
   const { withLog } = await import('../log-client.ts');
   const { withWatermarks, writeEntries } = await import('../log-state.ts');
-  const deed = deedOf(call, Date.now());
+  const deed = authorOf(call);
   const [service = ''] = call.args;
   await withLog(call.environment, async (log) => {
     const entries = await withWatermarks(log, (watermarks) =>

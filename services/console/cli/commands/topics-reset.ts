@@ -2,8 +2,8 @@ import { LongreinError } from '../../../chassis/errors.ts';
 import type { Entry, Watermarks } from '../../../chassis/host/watermarks.ts';
 import type { LogPort } from '../../../chassis/log/port.ts';
 import { type Call, type CommandSpec, textOption, writeJson } from '../context.ts';
-import { deedOf, deedOptions } from '../deed.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
+import { type Author, authorOf, reasonOptions } from '../who.ts';
 
 type Reset = Readonly<{ partition: number; offset: number }>;
 
@@ -13,12 +13,12 @@ export const topicsReset: CommandSpec = {
   about: 'go on with a session log that lost records or was made again; what it lost is given up',
   options: [
     { flags: '--partition <n>', about: 'only this partition; without it, all that are broken' },
-    ...deedOptions,
+    ...reasonOptions,
   ],
   examples: ['longrein topics reset longrein.sessions.normal --reason "lost with broker 2"'],
   async run(call) {
     const { withLog } = await import('../log-client.ts');
-    const deed = deedOf(call, Date.now());
+    const deed = authorOf(call);
     const [topic = ''] = call.args;
     const wanted = partitionOption(call);
     const resets = await withLog(call.environment, (log) =>
@@ -47,14 +47,15 @@ function partitionOption(call: Call): number | undefined {
 type Asked = Readonly<{
   topic: string;
   wanted: number | undefined;
-  deed: ReturnType<typeof deedOf>;
+  deed: Author;
 }>;
 
 async function reset(call: Call, log: LogPort, asked: Asked): Promise<Reset[]> {
   const { sessionLogs, withWatermarks, writeEntries } = await import('../log-state.ts');
   const { topic } = asked;
-  if (!sessionLogs.includes(topic))
-    throw new UsageError(`${topic} is no session log`, `One of: ${sessionLogs.join(', ')}.`);
+  const known = await sessionLogs(log);
+  if (!known.includes(topic))
+    throw new UsageError(`${topic} is no session log`, `One of: ${known.join(', ')}.`);
   await makeMissing(call, log, topic);
   return await withWatermarks(log, async (watermarks) => {
     const { entries, resets } = await planned(log, watermarks, asked);
@@ -96,9 +97,11 @@ async function makeMissing(call: Call, log: LogPort, topic: string): Promise<voi
     await log.bounds(topic);
   } catch (thrown) {
     if (!(thrown instanceof LongreinError) || thrown.code !== 'TOPIC_UNKNOWN') throw thrown;
-    const { topicSpecs } = await import('../../../chassis/host/run-host.ts');
+    const { topicSpecs } = await import('../../../chassis/host/topic-specs.ts');
     const { readRuntimeConfig } = await import('../../../chassis/config/runtime-config.ts');
-    const specs = topicSpecs(readRuntimeConfig(call.environment));
+    const { withLanes } = await import('../log-state.ts');
+    const config = readRuntimeConfig(call.environment);
+    const specs = await withLanes(log, config.partitions, ({ table }) => topicSpecs(config, table));
     await log.ensureTopics(specs.filter(({ name }) => name === topic));
   }
 }
