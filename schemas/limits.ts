@@ -41,6 +41,12 @@ export const limits = {
   earlyCancelMs: 3_600_000,
   /** Records that a restart may have to read again for the sake of one idle session. */
   carryForwardRecords: 5_000,
+  /** Inputs that a session remembers to know a repeat: its checkpoint holds them, however many come in a week. */
+  rememberedInputsMax: 10_000,
+  /** How long a watermark may stand still, more than `carryForwardRecords` behind, before that is an alarm. */
+  watermarkStalledMs: 300_000,
+  /** Sessions of one segment of closed ones: a record that every reader of watermarks holds. */
+  closedSegmentSessionsMax: 5_000,
   /** How long closed sessions are remembered (DESIGN 3.8). */
   dedupeHorizonMs: 7 * 86_400_000,
 } as const;

@@ -71,6 +71,9 @@ export function createEventStore(options: EventStoreOptions): EventStore {
 class EventStoreService implements EventStore {
   readonly logic = eventStoreLogic as unknown as AnyLogic;
   readonly topics = [sinksTopic];
+  readonly alsoReads = storedTopics
+    .filter(({ kind }) => kind === 'session-log')
+    .map(({ name }) => name);
   readonly effects = {
     jobOf: (claim: SeenEvent, state: unknown): EffectJob | undefined =>
       claim.type === 'range.fixed' ? this.job(claim, state as SinkState) : undefined,

@@ -71,7 +71,14 @@ function evolve(state: Count, { type }: SeenEvent): Count {
   return type === 'session.cancel-requested' ? { ...state, cancelled: true } : state;
 }
 
-/** The calls that were lost are not claimed again: tests look at what became of them. */
+const answeredTypes: readonly string[] = [
+  'key.released',
+  'key.granted',
+  'tool.completed',
+  'session.cancel-requested',
+];
+
+/** What is refused is answered with nothing. The calls that were lost are not claimed again: tests look at what became of them. */
 export const counter: AnyLogic = idleLogic<Count>({
   name: 'counter',
   initial: () => ({
@@ -79,9 +86,7 @@ export const counter: AnyLogic = idleLogic<Count>({
     ...{ pings: 0, sets: 0, fires: 0, cancelled: false },
   }),
   evolve,
-  answers: ({ type }) =>
-    ['key.released', 'key.granted', 'key.refused', 'tool.completed'].includes(type) ||
-    type === 'session.cancel-requested',
+  answers: ({ type }) => [...answeredTypes, 'key.refused'].includes(type),
   decide: (state, { nowMs, lost, openCalls }) => {
     const { sent, answered, grants, claims } = state;
     const drafts: Draft[] = [];
@@ -162,7 +167,11 @@ export class CounterWorld {
   }
 
   /** Starts a host and lets it own what its group gives it. */
-  async startHost(name: string, housekeepingMs = 1_000) {
+  async startHost(
+    name: string,
+    housekeepingMs = 1_000,
+    change: (log: LogPort) => LogPort = (log) => log,
+  ) {
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
     this.hosts += 1;
@@ -170,7 +179,7 @@ export class CounterWorld {
       name,
       release: '0.0.0-test',
       services: [this.service()],
-      ports: quietPorts(this.delayed(log), this.clockOf(name), {
+      ports: quietPorts(change(this.delayed(log)), this.clockOf(name), {
         seed: this.hosts,
         logger,
         blobs: this.blobs,
@@ -230,6 +239,8 @@ export class CounterWorld {
       append: (at, records) => log.append(at, records),
       join,
       bounds: (name) => log.bounds(name),
+      topicId: (name) => log.topicId(name),
+      offsetAt: (at, timestampMs) => log.offsetAt(at, timestampMs),
       ensureTopics: (specs) => log.ensureTopics(specs),
       trim: (at, offset) => log.trim(at, offset),
       close: () => log.close(),

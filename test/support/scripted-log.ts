@@ -85,6 +85,14 @@ export class ScriptedLog implements LogPort {
     for (const { onAssignment } of this.members) onAssignment(partitions);
   }
 
+  async topicId(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  async offsetAt(): Promise<number> {
+    return 0;
+  }
+
   async ensureTopics(): Promise<void> {}
 
   async trim(): Promise<void> {}

@@ -228,6 +228,11 @@ export class EffectTable {
     return lost;
   }
 
+  /** Effects that run, and have no outcome yet. */
+  get unfinished(): number {
+    return [...this.running.values()].filter((one) => one.outcomeId === undefined).length;
+  }
+
   get size(): number {
     return this.running.size;
   }

@@ -5,6 +5,7 @@ import type { PartitionName, Reader } from '../log/port.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { Assignments, nameOf } from './assignments.ts';
 import { GroupSeat } from './group-seat.ts';
+import type { Halt } from './halts.ts';
 import type { Lanes } from './lanes.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
@@ -14,6 +15,7 @@ import { whileAway } from './patience.ts';
 import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, type OwnedEpochs, Presence } from './presence.ts';
+import { enlist } from './service-list.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
 
@@ -30,6 +32,15 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
+/** The identity of topics is looked at that much more rarely than sessions. */
+const ticksPerCheck = 12;
+
+export type HostStatus = Readonly<{
+  partitions: readonly Readonly<{ name: string; owned: readonly string[] }>[];
+  /** `topic/partition` -> why it is not worked on. */
+  halted: Readonly<Record<string, Halt>>;
+}>;
+
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
  */
@@ -40,13 +51,14 @@ export class Host {
   private readonly writers: WriterPool;
   private readonly counts = new Map<string, number>();
   private readonly presence: Presence;
-  private readonly watermarks: Watermarks;
+  readonly watermarks: Watermarks;
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
   private reader: Reader | undefined;
   private membership: GroupSeat | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
+  private ticks = 0;
 
   constructor(options: HostOptions) {
     this.options = options;
@@ -67,6 +79,7 @@ export class Host {
     this.partitions = new Assignments({
       ports,
       watermarks: this.watermarks,
+      partitionCount: (topic) => this.partitionCount(topic),
       partsOf: (at) => this.partsOf(at),
     });
     this.outlet = new Outlet({
@@ -96,6 +109,7 @@ export class Host {
       this.counts.set(topic, (await log.bounds(topic)).size);
     }
     await this.watermarks.start();
+    await this.enlist();
     await this.presence.start();
     this.reader = await log.reader({
       onRecords: (partition, records) => this.partitions.get(partition)?.take(records),
@@ -111,6 +125,14 @@ export class Host {
     await this.membership.join(this.topics);
     this.options.lanes?.onChange(() => this.follow());
     this.tick();
+  }
+
+  private async enlist(): Promise<void> {
+    const { ports, services, release } = this.options;
+    const patience = { ports, what: 'the list of services', wanted: () => !this.stopping };
+    await whileAway(patience, () =>
+      enlist(this.watermarks, services, { release, nowMs: ports.clock.nowMs() }),
+    );
   }
 
   private seat(): GroupSeat {
@@ -187,13 +209,13 @@ export class Host {
     await this.watermarks.write([{ service: name, ...at, offset, acceptance: {} }], []);
   }
 
-  /** Which services this host owns in each partition; for health and for companions of services. */
-  status(): { partitions: { name: string; owned: string[] }[] } {
+  /** Which services this host owns in each partition, and why some stand still; for health and for companions. */
+  status(): HostStatus {
     const partitions = this.partitions.values().map(({ name, ownership }) => ({
       name: nameOf(name),
       owned: [...ownership.epochs.keys()],
     }));
-    return { partitions };
+    return { partitions, halted: this.partitions.halted() };
   }
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
@@ -254,7 +276,10 @@ export class Host {
         partitions[nameOf(name)] = Object.fromEntries(ownership.epochs);
     }
     const services = this.options.services.map((service) => service.logic.name);
-    return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
+    const stopped = this.partitions.halted();
+    const halted = Object.keys(stopped).length === 0 ? {} : { halted: stopped };
+    const atMs = this.options.ports.clock.nowMs();
+    return { ...this.identity, services, partitions, ...halted, atMs };
   }
 
   private tick(): void {
@@ -263,6 +288,11 @@ export class Host {
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
     this.partitions.dropIdle();
+    this.ticks += 1;
+    if (this.ticks % ticksPerCheck === 0)
+      this.partitions.checkTopics().catch((thrown: unknown) => {
+        logger.warn({ error: toError(thrown).message }, 'topics not looked at; later');
+      });
     this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });

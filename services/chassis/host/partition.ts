@@ -95,6 +95,15 @@ export class Partition {
     return this.log.caughtUp;
   }
 
+  get halted(): boolean {
+    return this.log.halted;
+  }
+
+  /** It cannot be read on: nothing is decided here any more. */
+  fail(error: Error): void {
+    this.log.halt(error);
+  }
+
   get idle(): boolean {
     return this.log.empty && this.effects.size === 0 && !this.parts.writer.busy;
   }
@@ -258,9 +267,10 @@ export class Partition {
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.log.expected);
-      const { offset, acceptance } = this.log.history.atOrBefore(needed);
-      return { service, topic, partition, offset, acceptance };
+      const needed = this.table.holderOf(service, this.log.expected);
+      const { offset, acceptance } = this.log.history.atOrBefore(needed.offset);
+      const held = needed.session === undefined ? {} : { heldBy: needed.session };
+      return { service, topic, partition, offset, acceptance, ...held };
     });
   }
 }

@@ -80,6 +80,8 @@ export type HostedService = Readonly<{
   logic: AnyLogic;
   /** Topics whose sessions it works on. */
   topics: readonly string[];
+  /** Session logs that it reads besides, and whose records must stay until its watermark has passed them. */
+  alsoReads?: readonly string[];
   facts?(
     state: unknown,
     session: SessionMeta,

@@ -3,6 +3,7 @@ import { presenceTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
 import { AppendError } from '../log/append-error.ts';
 import type { LogRecord, Reader } from '../log/port.ts';
+import type { Halt } from './halts.ts';
 import { HearingTime } from './hearing-time.ts';
 import type { HostPorts } from './ports.ts';
 
@@ -16,6 +17,8 @@ export type Heartbeat = Readonly<{
   services: readonly string[];
   /** `topic/partition` -> the services that it owns and reads there, with their epochs. */
   partitions: Readonly<Record<string, OwnedEpochs>>;
+  /** `topic/partition` -> why it is not worked on there, and what mends that. */
+  halted?: Readonly<Record<string, Halt>>;
   release: string;
   atMs: number;
   /** The last one: the instance ends in good order, and nothing of it runs any more. */

@@ -82,7 +82,7 @@ export class MemoryCluster {
   group(name: string): MemoryGroup {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
-    const group = new MemoryGroup(this.scheduler, (topics) => this.topics.partitionCounts(topics));
+    const group = new MemoryGroup(this.scheduler, (topics) => this.topics.lastCounts(topics));
     this.#groups.set(name, group);
     return group;
   }
