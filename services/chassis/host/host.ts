@@ -3,17 +3,19 @@ import { LongreinError, toError } from '../errors.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
 import type { InputBody } from '../protocol/record.ts';
-import { Assignments, nameOf } from './assignments.ts';
+import { Assignments } from './assignments.ts';
 import { GroupSeat } from './group-seat.ts';
+import { type HostStatus, servedOf, statusOf } from './host-status.ts';
 import type { Lanes } from './lanes.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
 import { whileAway } from './patience.ts';
+import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
-import type { StandsBy } from './standing-by.ts';
+import { enlist } from './service-list.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
 
@@ -30,6 +32,9 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
+/** The identity of topics is looked at that much more rarely than sessions. */
+const ticksPerCheck = 12;
+
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
  */
@@ -40,13 +45,14 @@ export class Host {
   private readonly writers: WriterPool;
   private readonly counts = new Map<string, number>();
   private readonly presence: Presence;
-  private readonly watermarks: Watermarks;
+  readonly watermarks: Watermarks;
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
   private reader: Reader | undefined;
   private membership: GroupSeat | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
+  private ticks = 0;
 
   constructor(options: HostOptions) {
     this.options = options;
@@ -67,6 +73,7 @@ export class Host {
     this.partitions = new Assignments({
       ports,
       watermarks: this.watermarks,
+      partitionCount: (topic) => this.partitionCount(topic),
       partsOf: (at) => this.partsOf(at),
     });
     this.outlet = new Outlet({
@@ -96,6 +103,7 @@ export class Host {
       this.counts.set(topic, (await log.bounds(topic)).size);
     }
     await this.watermarks.start();
+    await this.enlist();
     await this.presence.start();
     this.reader = await log.reader({
       onRecords: (partition, records) => this.partitions.get(partition)?.take(records),
@@ -111,6 +119,14 @@ export class Host {
     await this.membership.join(this.topics);
     this.options.lanes?.onChange(() => this.follow());
     this.tick();
+  }
+
+  private async enlist(): Promise<void> {
+    const { ports, services, release } = this.options;
+    const patience = { ports, what: 'the list of services', wanted: () => !this.stopping };
+    await whileAway(patience, () =>
+      enlist(this.watermarks, services, { release, nowMs: ports.clock.nowMs() }),
+    );
   }
 
   private seat(): GroupSeat {
@@ -152,14 +168,29 @@ export class Host {
     this.partitions.get({ topic, partition })?.nudge(session);
   }
 
-  /** Appends an input to a session log that this host need not own. */
+  /**
+   * Appends an input to a session log that this host need not own. Where the broker will never take it, that is an alarm,
+   * and what waits for it goes on.
+   */
   appendInput(
     topic: string,
     input: { id: string; body: InputBody; traceparent: string },
     onAppended: () => void,
   ): void {
     const partition = partitionOf(input.body.session, this.partitionCount(topic));
-    this.writers.of({ topic, partition }).push({ records: [input], onAppended });
+    const writer = this.writers.of({ topic, partition });
+    persist(this.options.ports, {
+      ...{ what: 'an input', fields: { topic, session: input.body.session } },
+      wanted: () => !this.stopping,
+      push: ({ appended, refused }) =>
+        writer.push({ records: [input], onAppended: appended, onRefused: refused }),
+      onTaken: onAppended,
+      onHopeless: ({ message }) => {
+        const fields = { topic, session: input.body.session, error: message };
+        this.options.ports.logger.error(fields, 'input refused for good: it is left out');
+        onAppended();
+      },
+    });
   }
 
   /** A position that is kept among the watermarks for a reader of another topic. */
@@ -172,14 +203,9 @@ export class Host {
     await this.watermarks.write([{ service: name, ...at, offset, acceptance: {} }], []);
   }
 
-  /** Which services this host owns in each partition; for health and for companions of services. */
-  status(): { partitions: { name: string; owned: string[]; standsBy?: StandsBy }[] } {
-    const partitions = this.partitions.values().map(({ name, ownership, standsBy }) => ({
-      name: nameOf(name),
-      owned: [...ownership.epochs.keys()],
-      ...(standsBy === undefined ? {} : { standsBy }),
-    }));
-    return { partitions };
+  /** Which services this host owns in each partition, and why some stand still; for health and for companions. */
+  status(): HostStatus {
+    return statusOf(this.partitions.values(), this.partitions.halted());
   }
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
@@ -234,17 +260,10 @@ export class Host {
   }
 
   private heartbeat(): Heartbeat {
-    const partitions: Record<string, number> = {};
-    for (const { name, ownership } of this.partitions.values()) {
-      const highest = Math.max(-1, ...ownership.epochs.values());
-      if (highest >= 0) partitions[nameOf(name)] = highest;
-    }
     const services = this.options.services.map((service) => service.logic.name);
-    const beat = { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
-    const behind = this.partitions
-      .values()
-      .flatMap(({ name, standsBy }) => (standsBy === undefined ? [] : [[nameOf(name), standsBy]]));
-    return behind.length === 0 ? beat : { ...beat, standsBy: Object.fromEntries(behind) };
+    const served = servedOf(this.partitions.values(), this.partitions.halted());
+    const atMs = this.options.ports.clock.nowMs();
+    return { ...this.identity, services, ...served, atMs };
   }
 
   private tick(): void {
@@ -253,6 +272,11 @@ export class Host {
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
     this.partitions.dropIdle();
+    this.ticks += 1;
+    if (this.ticks % ticksPerCheck === 0)
+      this.partitions.checkTopics().catch((thrown: unknown) => {
+        logger.warn({ error: toError(thrown).message }, 'topics not looked at; later');
+      });
     this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });

@@ -48,7 +48,6 @@ export class Partition {
   private readonly marks: ReadonlyMap<string, number>;
   private readonly log: PartitionLog;
   private readonly notice: StandByNotice;
-  private haltedBy: LongreinError | undefined;
   private claimed = false;
   private draining = false;
   private lastSession = '';
@@ -77,7 +76,9 @@ export class Partition {
       { services: names, identity },
       { ports, presence, writer },
     );
-    this.timers = new Timers({ ports, writer, owns: (service) => this.ownership.owns(service) });
+    const { incarnation } = identity;
+    const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
+    this.timers = new Timers({ ports, writer, incarnation, epochOf });
     this.table = new SessionTable(parts.services, this.closed);
     this.settler = new Settler({
       ...parts,
@@ -97,15 +98,23 @@ export class Partition {
     return this.log.caughtUp;
   }
 
+  get halted(): boolean {
+    return this.log.halted;
+  }
+
+  /** It cannot be read on: nothing is decided here any more. */
+  fail(error: Error): void {
+    this.log.halt(error);
+  }
+
   get idle(): boolean {
     return (
       (this.log.empty || this.log.halted) && this.effects.size === 0 && !this.parts.writer.busy
     );
   }
 
-  /** Whether this host owns all its services here, or leaves them to a newer release. */
+  /** Whether this host owns all its services here. */
   get ready(): boolean {
-    if (this.haltedBy?.code === 'NEWER_RELEASE') return true;
     return this.ownership.epochs.size === this.parts.services.length;
   }
 
@@ -136,17 +145,18 @@ export class Partition {
 
   /** What this host leaves to a newer release here; undefined where it leaves nothing. */
   get standsBy(): StandsBy | undefined {
-    const { table, haltedBy } = this;
-    if (haltedBy?.code === 'NEWER_RELEASE')
-      return { sessions: table.size, because: haltedBy.message, release: '' };
-    return standsByIn(table.slots());
+    return standsByIn(this.table.slots());
   }
 
   private halt(error: LongreinError): void {
-    this.haltedBy = error;
+    this.stopServing();
+    this.parts.onHalt(this.name, error);
+  }
+
+  /** It cannot be read any more: whoever can must find that nobody serves it. */
+  stopServing(): void {
     this.ownership.release();
     this.timers.clear();
-    this.parts.onHalt(this.name, error);
   }
 
   private taken(): void {
@@ -274,9 +284,10 @@ export class Partition {
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.log.expected);
-      const { offset, acceptance } = this.log.history.atOrBefore(needed);
-      return { service, topic, partition, offset, acceptance };
+      const needed = this.table.holderOf(service, this.log.expected);
+      const { offset, acceptance } = this.log.history.atOrBefore(needed.offset);
+      const held = needed.session === undefined ? {} : { heldBy: needed.session };
+      return { service, topic, partition, offset, acceptance, ...held };
     });
   }
 }

@@ -1,5 +1,6 @@
 import { fillContents, hasBlobs } from '../content/spill.ts';
 import { LongreinError, toError } from '../errors.ts';
+import { type Codec, schemaIdOf } from '../log/codec.ts';
 import type { LogRecord } from '../log/port.ts';
 import { isNewerBody, type RecordBody } from '../protocol/record.ts';
 import { newerBody } from './newer-body.ts';
@@ -19,8 +20,8 @@ function isBody(value: unknown, kind: string | undefined): value is RecordBody {
 
 /**
  * The body of a record with its blobs. Bytes that cannot be read are nobody's: undefined, for every reader alike; but
- * where their schema is one that a newer release registered, they are what `newerBody` makes of them. What may be
- * readable later (a blob store or a registry that is away) throws a retryable LongreinError.
+ * where a newer release wrote them, they are what `newerBody` makes of them. What may be readable later (a blob store or
+ * a registry that is away) throws a retryable LongreinError.
  */
 async function readBody(
   record: LogRecord,
@@ -37,11 +38,22 @@ async function readBody(
   } catch (thrown) {
     const error = toError(thrown);
     if (error instanceof LongreinError && error.retryable) throw error;
-    if (value !== null && (await ports.codec.isNewer(value))) return newerBody(record);
+    if (await isOfNewer(record, ports.codec)) return newerBody(record);
     const fields = { topic, partition, offset, error: error.message };
     ports.logger.error(fields, 'record cannot be read; every reader ignores it');
     return undefined;
   }
+}
+
+/**
+ * Whether the schema is a later one than this release knows. Only what has not the shape of a record is asked about: a
+ * schema that only adds to it is read as it is, or no release could be rolled back. What must not be passed over in a
+ * record gets another record version.
+ */
+async function isOfNewer({ value, headers }: LogRecord, codec: Codec): Promise<boolean> {
+  const schemaId = value === null ? undefined : schemaIdOf(value);
+  if (schemaId === undefined) return false;
+  return (await codec.isNewer?.(headers['lr_kind'] ?? '', schemaId)) === true;
 }
 
 const waitMsMax = 5_000;
@@ -56,6 +68,7 @@ export async function readBodyPatiently(
       return await readBody(record, ports);
     } catch (thrown) {
       const { topic, partition, offset } = record;
+      if (!(thrown instanceof LongreinError) || !thrown.retryable) throw thrown;
       const fields = { topic, partition, offset, error: toError(thrown).message };
       ports.logger.warn(fields, 'record waits for its contents');
       const waitMs = Math.min(waitMsMax, 100 * 2 ** Math.min(tries, 6));

@@ -1,5 +1,5 @@
 import type { Language } from '../protocol/language.ts';
-import type { PlacedRecord } from '../protocol/record.ts';
+import type { PlacedRecord, Refused } from '../protocol/record.ts';
 import { readCheckpoint } from '../protocol/saved-entry.ts';
 import { foldEntry, newEntry, type ServiceEntry, standByOf } from '../protocol/service-fold.ts';
 import type { AnyLogic } from '../protocol/service-logic.ts';
@@ -36,6 +36,10 @@ export class Slot {
   /** Addresses of own events: deliveries on the way, and acknowledged ones not yet recorded. */
   readonly sending = new Set<string>();
   readonly acknowledged = new Set<string>();
+  /** Deliveries that the broker will never take, by the address of their event. */
+  readonly refused = new Map<string, Refused>();
+  /** Services whose newest turn no broker takes, for its size. */
+  readonly turnRefused = new Map<string, Refused>();
   /** Context of the newest record, for spans. */
   readonly traces = new Map<string, string>();
   traceparent = '';

@@ -59,6 +59,16 @@ export function standsByIn(slots: Iterable<Slot>): StandsBy | undefined {
   return { sessions, because: first.because, release: first.release };
 }
 
+/** Of a heartbeat: which partitions hold such sessions. */
+export function standsByOf(
+  partitions: Iterable<Readonly<{ name: PartitionName; standsBy: StandsBy | undefined }>>,
+): Readonly<{ standsBy?: Readonly<Record<string, StandsBy>> }> {
+  const all: Record<string, StandsBy> = {};
+  for (const { name, standsBy } of partitions)
+    if (standsBy !== undefined) all[`${name.topic}/${name.partition}`] = standsBy;
+  return Object.keys(all).length === 0 ? {} : { standsBy: all };
+}
+
 const fix =
   'start the newer release; sessions that hold this go on there, or here once it has written a checkpoint that this release reads';
 

@@ -8,17 +8,11 @@ export type Codec = Readonly<{
   encode(subject: string, body: object): Uint8Array;
   decode(value: Uint8Array): Decoded;
   /**
-   * Whether the value is of a schema that is registered, and not by this release: a newer one reads it. Throws what is
-   * retryable where the registry cannot be asked now.
+   * Whether this schema is a later version of the subject than the one that this release registered: a newer release
+   * wrote it. Throws a retryable LongreinError where the registry cannot be asked. Without a registry there is none.
    */
-  isNewer(value: Uint8Array): Promise<boolean>;
+  isNewer?(subject: string, schemaId: number): Promise<boolean>;
 }>;
-
-/** Whether somebody has registered a schema of this id. */
-export type SchemaSearch = (id: number) => Promise<boolean>;
-
-/** Fixed ids are all there are. */
-const nobody: SchemaSearch = async () => false;
 
 /** `subject` is undefined where the id is none that this release registered. */
 export type Decoded = Readonly<{ schemaId: number; subject: string | undefined; body: unknown }>;
@@ -58,11 +52,12 @@ function unframe(value: Uint8Array): { id: number; json: string } {
   return { id: bytes.readUInt32BE(1), json: bytes.toString('utf8', headerBytes) };
 }
 
-/** A codec over known ids: subject -> id. `search` finds those of other releases. */
-export function createCodec(
-  ids: ReadonlyMap<string, number>,
-  search: SchemaSearch = nobody,
-): Codec {
+/** The schema id of a framed value, whatever follows it. */
+export const schemaIdOf = (value: Uint8Array): number | undefined =>
+  isFramed(value) ? unframe(value).id : undefined;
+
+/** A codec over known ids: subject -> id. */
+export function createCodec(ids: ReadonlyMap<string, number>): Codec {
   const byId = new Map([...ids].map(([subject, id]) => [id, subject]));
   return {
     encode(subject, body) {
@@ -85,11 +80,6 @@ export function createCodec(
           cause: thrown,
         });
       }
-    },
-    async isNewer(value) {
-      if (!isFramed(value)) return false;
-      const { id } = unframe(value);
-      return !byId.has(id) && (await search(id));
     },
   };
 }

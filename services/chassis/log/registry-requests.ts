@@ -57,21 +57,21 @@ export async function knownId(
   return typeof id === 'number' ? id : undefined;
 }
 
-const notFound = 404;
-
-/** Whether the registry has a schema of this id. Throws LongreinError REGISTRY_UNREACHABLE where it does not say. */
-export async function hasSchema(url: string, id: number): Promise<boolean> {
-  const answer = await ask(url, `/schemas/ids/${id}`);
-  if (answer.ok) return true;
-  if (answer.status === notFound) return false;
-  throw registryUnreachable(url, new Error(`status ${answer.status}`));
-}
-
 /** The newest schema of the subject, as text. */
 export async function latestSchema(url: string, name: string): Promise<string | undefined> {
   const answer = await ask(url, `${subjectPath(name)}/versions/latest`);
   if (!answer.ok) return undefined;
   return ((await answer.json()) as { schema?: string }).schema;
+}
+
+export type SubjectVersion = Readonly<{ subject: string; version: number }>;
+
+/** Where this id stands at the registry; nowhere if nobody ever registered it. Throws REGISTRY_UNREACHABLE. */
+export async function versionsOfId(url: string, id: number): Promise<readonly SubjectVersion[]> {
+  const answer = await ask(url, `/schemas/ids/${id}/versions`);
+  if (answer.status === 404) return [];
+  if (!answer.ok) throw registryUnreachable(url, new Error(`status ${answer.status}`));
+  return (await answer.json()) as readonly SubjectVersion[];
 }
 
 const levelPath = (name: string): string => `/config/${encodeURIComponent(name)}`;

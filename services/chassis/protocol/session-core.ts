@@ -32,6 +32,8 @@ export type SessionCore = Readonly<{
   recent: readonly string[];
   /** Ids of inputs that nothing else makes unique, with their time; forgotten after the dedupe horizon. */
   inputs: Readonly<Record<string, number>>;
+  /** The same of inputs before those, in full pages, oldest first; bounded by `limits.rememberedInputsMax`. */
+  olderInputs?: readonly Readonly<Record<string, number>>[];
   timers: Readonly<Record<string, TimerSetting>>;
   calls: Readonly<Record<string, CallState>>;
   /** Services whose decision failed in this session: they decide no more in it. */
@@ -104,14 +106,16 @@ const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<s
 
 const text = (data: JsonObject, name: string): string => String(data[name] ?? '');
 
-function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCore {
-  const last = {
-    record: record.header.id,
-    offset: record.offset,
-    atMs: Math.max(core.last.atMs, atMs),
-  };
-  return { ...core, last };
-}
+const lastOf = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore['last'] => ({
+  record: record.header.id,
+  offset: record.offset,
+  atMs: Math.max(core.last.atMs, atMs),
+});
+
+const moved = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore => ({
+  ...core,
+  last: lastOf(core, record, atMs),
+});
 
 const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
 
@@ -139,10 +143,10 @@ function standingBy(core: SessionCore, { readers, standBy }: StrangeEvent): Sess
 function foldStrange(core: SessionCore, record: PlacedRecord, what: Strange): CoreStep {
   const { event, strange } = what;
   if (core.status !== 'open') return ignore(standingBy(core, strange), 'unknown-session');
-  if (core.inputs[event.record] !== undefined) return ignore(core, 'duplicate');
-  const inputs = remember(core.inputs, event.record, event.atMs);
-  const next = moved({ ...standingBy(core, strange), inputs }, record, event.atMs);
-  return { core: next, events: [event], strange: [strange] };
+  if (isRemembered(core, event.record)) return ignore(core, 'duplicate');
+  const remembered = remember(core, event.record, event.atMs);
+  const next = { ...standingBy(core, strange), ...remembered };
+  return { core: moved(next, record, event.atMs), events: [event], strange: [strange] };
 }
 
 function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
@@ -173,19 +177,27 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   return { core: moved(fired, record, event.atMs), events: [event] };
 }
 
-const rememberedMax = 1_000;
+/** Small: each input makes a copy of the page that it is added to. */
+const pageMax = 128;
+const pagesMax = Math.ceil(limits.rememberedInputsMax / pageMax);
 
-/** Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped. */
-function remember(
-  inputs: Readonly<Record<string, number>>,
-  id: string,
-  atMs: number,
-): Record<string, number> {
-  const all = { ...inputs, [id]: atMs };
-  if (Object.keys(all).length <= rememberedMax) return all;
-  const recent = Object.entries(all).filter((one) => one[1] > atMs - limits.dedupeHorizonMs);
-  return Object.fromEntries(recent);
+type Remembered = Pick<SessionCore, 'inputs' | 'olderInputs'>;
+
+/**
+ * Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped,
+ * and of what is not only so many.
+ */
+function remember(core: Remembered, id: string, atMs: number): Remembered {
+  const inputs = { ...core.inputs, [id]: atMs };
+  if (Object.keys(inputs).length <= pageMax) return { inputs };
+  const isRecent = (page: Readonly<Record<string, number>>): boolean =>
+    Object.values(page).some((oneMs) => oneMs > atMs - limits.dedupeHorizonMs);
+  const pages = [...(core.olderInputs ?? []), core.inputs].filter(isRecent).slice(-pagesMax);
+  return { inputs: { [id]: atMs }, olderInputs: pages };
 }
+
+const isRemembered = ({ inputs, olderInputs = [] }: Remembered, id: string): boolean =>
+  inputs[id] !== undefined || olderInputs.some((page) => page[id] !== undefined);
 
 function foldInput(core: SessionCore, { record, body, language }: Folding<InputBody>): CoreStep {
   const { id } = record.header;
@@ -197,8 +209,8 @@ function foldInput(core: SessionCore, { record, body, language }: Folding<InputB
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
-  if (core.inputs[id] !== undefined) return ignore(core, 'duplicate');
-  const next = { ...core, inputs: remember(core.inputs, id, body.atMs) };
+  if (isRemembered(core, id)) return ignore(core, 'duplicate');
+  const next = { ...core, ...remember(core, id, body.atMs) };
   return { core: moved(next, record, body.atMs), events: [event] };
 }
 
@@ -253,8 +265,11 @@ function foldTurn(core: SessionCore, { record, body, language }: Folding<TurnBod
   if (core.status !== 'open') return ignore(core, 'unknown-session');
   if (body.foreseen.some((id) => !core.recent.includes(id))) return ignore(core, 'foreseen-void');
   const { id } = record.header;
-  const recent = [...core.recent.slice(-(recentMax - 1)), id];
-  let next: SessionCore = { ...moved(core, record, body.atMs), recent };
+  let next: SessionCore = {
+    ...core,
+    last: lastOf(core, record, body.atMs),
+    recent: [...core.recent.slice(-(recentMax - 1)), id],
+  };
   const source = { service: body.service, incarnation: body.incarnation, atMs: body.atMs };
   const events: SeenEvent[] = [];
   const strange: StrangeEvent[] = [];

@@ -3,6 +3,7 @@ import {
   createCodec,
   createFixedCodec,
   isFramed,
+  schemaIdOf,
   subjects,
 } from '../../../../../services/chassis/log/codec.ts';
 
@@ -33,29 +34,11 @@ describe('a framed value', () => {
   });
 });
 
-describe('a value is of a newer release', () => {
+test('the id of a schema can be read whatever follows it', () => {
   const newest = createCodec(new Map([['turn', 99]])).encode('turn', { a: 1 });
-  const asked: number[] = [];
-  const search = async (id: number): Promise<boolean> => {
-    asked.push(id);
-    return id === 99;
-  };
-  const codec = createCodec(new Map([['turn', 1]]), search);
-
-  test('where somebody registered its schema, and this release did not', async () => {
-    expect(await codec.isNewer(newest)).toBe(true);
-    const foreign = createCodec(new Map([['turn', 98]])).encode('turn', {});
-    expect(await codec.isNewer(foreign)).toBe(false);
-    expect(asked).toEqual([99, 98]);
-  });
-
-  test('not where the schema is known, the value has none, or there is no registry to ask', async () => {
-    asked.length = 0;
-    expect(await codec.isNewer(codec.encode('turn', {}))).toBe(false);
-    expect(await codec.isNewer(Buffer.from('{"a":1}'))).toBe(false);
-    expect(asked).toEqual([]);
-    expect(await createFixedCodec().isNewer(newest)).toBe(false);
-  });
+  expect(schemaIdOf(newest)).toBe(99);
+  expect(schemaIdOf(Buffer.from([0, 0, 0, 0, 7, 123]))).toBe(7);
+  expect(schemaIdOf(Buffer.from('{"a":1}'))).toBeUndefined();
 });
 
 describe('a value is refused', () => {

@@ -1,0 +1,46 @@
+import type { PartitionName } from '../log/port.ts';
+import { nameOf } from './assignments.ts';
+import type { Halt } from './halts.ts';
+import type { Heartbeat, OwnedEpochs } from './presence.ts';
+import { type StandsBy, standsByOf } from './standing-by.ts';
+
+/** What a host says of its partitions: to who asks, and in its heartbeats. */
+
+export type HostStatus = Readonly<{
+  partitions: readonly Readonly<{
+    name: string;
+    owned: readonly string[];
+    /** What is left to a newer release there. */
+    standsBy?: StandsBy;
+  }>[];
+  /** `topic/partition` -> why it is not worked on. */
+  halted: Readonly<Record<string, Halt>>;
+}>;
+
+type Served = Readonly<{
+  name: PartitionName;
+  ownership: Readonly<{ epochs: ReadonlyMap<string, number> }>;
+  standsBy: StandsBy | undefined;
+}>;
+
+export function statusOf(all: readonly Served[], halted: HostStatus['halted']): HostStatus {
+  const partitions = all.map(({ name, ownership, standsBy }) => ({
+    name: nameOf(name),
+    owned: [...ownership.epochs.keys()],
+    ...(standsBy === undefined ? {} : { standsBy }),
+  }));
+  return { partitions, halted };
+}
+
+/** Of a heartbeat: what is owned, what stands still and what stands by. */
+export function servedOf(
+  all: readonly Served[],
+  stopped: HostStatus['halted'],
+): Pick<Heartbeat, 'partitions' | 'halted' | 'standsBy'> {
+  const partitions: Record<string, OwnedEpochs> = {};
+  for (const { name, ownership } of all) {
+    if (ownership.epochs.size > 0) partitions[nameOf(name)] = Object.fromEntries(ownership.epochs);
+  }
+  const halted = Object.keys(stopped).length === 0 ? {} : { halted: stopped };
+  return { partitions, ...halted, ...standsByOf(all) };
+}
