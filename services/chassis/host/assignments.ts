@@ -16,6 +16,9 @@ export type AssignmentParts = Readonly<{
   partsOf(at: PartitionName): Omit<PartitionParts, 'reading' | 'onHalt'>;
 }>;
 
+/** The identity of topics is looked at that much more rarely than sessions. */
+const looksPerCheck = 12;
+
 export const nameOf = (at: PartitionName): string => `${at.topic}/${at.partition}`;
 
 /**
@@ -31,6 +34,7 @@ export class Assignments {
   private reader: Reader | undefined;
   private stopping = false;
   private readonly halts: Halts;
+  private looks = 0;
   /** Topics whose identity this host has written down. */
   private readonly noted = new Set<string>();
 
@@ -150,11 +154,22 @@ export class Assignments {
     }
   }
 
+  /** Now and then: partitions that are nobody's here are let go, and more rarely the topics are looked at. */
+  tend(): void {
+    this.dropIdle();
+    this.looks += 1;
+    if (this.looks % looksPerCheck !== 0) return;
+    this.checkTopics().catch((thrown: unknown) => {
+      const error = toError(thrown).message;
+      this.parts.ports.logger.warn({ error }, 'topics not looked at; later');
+    });
+  }
+
   /**
    * Whether the topics are still those that were opened: one that is deleted and made again may soon hold records at the
    * very offsets that are read next.
    */
-  async checkTopics(): Promise<void> {
+  private async checkTopics(): Promise<void> {
     const { ports, watermarks } = this.parts;
     for (const topic of new Set(this.values().map(({ name }) => name.topic))) {
       try {
@@ -192,7 +207,7 @@ export class Assignments {
   }
 
   /** Partitions that are not ours any more and have nothing running are read no longer. */
-  dropIdle(): void {
+  private dropIdle(): void {
     for (const [name, partition] of this.partitions) {
       if (!this.wanted?.has(name)) this.halts.remove(partition.name);
       if (this.wanted?.has(name) || !partition.idle || this.opening.has(name)) continue;
