@@ -35,6 +35,7 @@ export class Assignments {
   private stopping = false;
   private readonly halts: Halts;
   private looks = 0;
+  private readonly identifying = new Map<string, Promise<void>>();
   /** Topics whose identity this host has written down. */
   private readonly noted = new Set<string>();
 
@@ -141,17 +142,21 @@ export class Assignments {
     partition.claimWhenReady();
   }
 
-  private async identify(topic: string): Promise<void> {
+  /** Partitions of a topic that are opened at once ask once. */
+  private identify(topic: string): Promise<void> {
+    const asked = this.identifying.get(topic);
+    if (asked !== undefined) return asked;
+    const asking = this.identifyNow(topic).finally(() => this.identifying.delete(topic));
+    this.identifying.set(topic, asking);
+    return asking;
+  }
+
+  private async identifyNow(topic: string): Promise<void> {
     const { ports, watermarks } = this.parts;
     const id = await requireSameTopic(ports.log, watermarks, topic);
     if (this.noted.has(topic)) return;
+    await noteTopic(watermarks, { topic, id, atMs: ports.clock.nowMs() });
     this.noted.add(topic);
-    try {
-      await noteTopic(watermarks, { topic, id, atMs: ports.clock.nowMs() });
-    } catch (thrown) {
-      this.noted.delete(topic);
-      throw thrown;
-    }
   }
 
   /** Now and then: partitions that are nobody's here are let go, and more rarely the topics are looked at. */
