@@ -16,6 +16,9 @@ export type AssignmentParts = Readonly<{
   partsOf(at: PartitionName): Omit<PartitionParts, 'reading' | 'onHalt'>;
 }>;
 
+/** The identity of topics is looked at that much more rarely than sessions. */
+const looksPerCheck = 12;
+
 export const nameOf = (at: PartitionName): string => `${at.topic}/${at.partition}`;
 
 /**
@@ -31,6 +34,8 @@ export class Assignments {
   private reader: Reader | undefined;
   private stopping = false;
   private readonly halts: Halts;
+  private looks = 0;
+  private readonly identifying = new Map<string, Promise<void>>();
   /** Topics whose identity this host has written down. */
   private readonly noted = new Set<string>();
 
@@ -137,24 +142,39 @@ export class Assignments {
     partition.claimWhenReady();
   }
 
-  private async identify(topic: string): Promise<void> {
+  /** Partitions of a topic that are opened at once ask once. */
+  private identify(topic: string): Promise<void> {
+    const asked = this.identifying.get(topic);
+    if (asked !== undefined) return asked;
+    const asking = this.identifyNow(topic).finally(() => this.identifying.delete(topic));
+    this.identifying.set(topic, asking);
+    return asking;
+  }
+
+  private async identifyNow(topic: string): Promise<void> {
     const { ports, watermarks } = this.parts;
     const id = await requireSameTopic(ports.log, watermarks, topic);
     if (this.noted.has(topic)) return;
+    await noteTopic(watermarks, { topic, id, atMs: ports.clock.nowMs() });
     this.noted.add(topic);
-    try {
-      await noteTopic(watermarks, { topic, id, atMs: ports.clock.nowMs() });
-    } catch (thrown) {
-      this.noted.delete(topic);
-      throw thrown;
-    }
+  }
+
+  /** Now and then: partitions that are nobody's here are let go, and more rarely the topics are looked at. */
+  tend(): void {
+    this.dropIdle();
+    this.looks += 1;
+    if (this.looks % looksPerCheck !== 0) return;
+    this.checkTopics().catch((thrown: unknown) => {
+      const error = toError(thrown).message;
+      this.parts.ports.logger.warn({ error }, 'topics not looked at; later');
+    });
   }
 
   /**
    * Whether the topics are still those that were opened: one that is deleted and made again may soon hold records at the
    * very offsets that are read next.
    */
-  async checkTopics(): Promise<void> {
+  private async checkTopics(): Promise<void> {
     const { ports, watermarks } = this.parts;
     for (const topic of new Set(this.values().map(({ name }) => name.topic))) {
       try {
@@ -192,7 +212,7 @@ export class Assignments {
   }
 
   /** Partitions that are not ours any more and have nothing running are read no longer. */
-  dropIdle(): void {
+  private dropIdle(): void {
     for (const [name, partition] of this.partitions) {
       if (!this.wanted?.has(name)) this.halts.remove(partition.name);
       if (this.wanted?.has(name) || !partition.idle || this.opening.has(name)) continue;

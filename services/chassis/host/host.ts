@@ -32,8 +32,6 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
-/** The identity of topics is looked at that much more rarely than sessions. */
-const ticksPerCheck = 12;
 
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
@@ -52,7 +50,6 @@ export class Host {
   private membership: GroupSeat | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
-  private ticks = 0;
 
   constructor(options: HostOptions) {
     this.options = options;
@@ -271,12 +268,7 @@ export class Host {
     const { clock, logger } = this.options.ports;
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
-    this.partitions.dropIdle();
-    this.ticks += 1;
-    if (this.ticks % ticksPerCheck === 0)
-      this.partitions.checkTopics().catch((thrown: unknown) => {
-        logger.warn({ error: toError(thrown).message }, 'topics not looked at; later');
-      });
+    this.partitions.tend();
     this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });

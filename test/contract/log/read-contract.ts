@@ -181,4 +181,21 @@ export function readContract(bench: Bench): void {
     await quiet();
     expect(witness.records).toHaveLength(1);
   });
+
+  test('a reader that is closed as soon as it has read something ends, every time', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    await log.append({ topic, partition: 0 }, numbered(1));
+    for (let turn = 0; turn < 200; turn++) {
+      const witness = new ReadWitness();
+      const reader = await bench.reader(log, witness);
+      reader.assign({ topic, partition: 0 }, 0);
+      await witness.count(1);
+      let isClosed = false;
+      void reader.close().then(() => {
+        isClosed = true;
+      });
+      await eventually('the end of the reader', () => isClosed, 5_000);
+    }
+  });
 }

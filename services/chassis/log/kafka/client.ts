@@ -41,6 +41,8 @@ export class KafkaConnections {
   readonly #ready = new WeakSet<WireBroker>();
   readonly #leaders = new Map<string, ReadonlyMap<number, number>>();
   readonly #lookups = new Map<string, Promise<ReadonlyMap<number, number>>>();
+  /** Each ends a request that is on the way. */
+  readonly #ends = new Set<() => void>();
   #closed = false;
 
   constructor(access: KafkaAccess) {
@@ -106,7 +108,7 @@ export class KafkaConnections {
     let broker: WireBroker | undefined;
     try {
       broker = await this.#connect(address);
-      return await work(broker);
+      return await this.#untilClosed(work(broker));
     } catch (thrown) {
       if (broker === undefined) throw brokerUnreachable([keyOf(address)], thrown);
       this.#drop(broker, thrown);
@@ -133,6 +135,15 @@ export class KafkaConnections {
     return nodeId;
   }
 
+  /** kafkajs never settles a request that is sent in the very moment in which its connection is ended. */
+  #untilClosed<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => reject(logClosed());
+      this.#ends.add(end);
+      work.then(resolve, reject).finally(() => this.#ends.delete(end));
+    });
+  }
+
   /** Ends a broker whose connection cannot be trusted any more; the next use connects anew. */
   #drop(broker: WireBroker, reason: unknown): void {
     for (const [address, known] of this.#brokers) {
@@ -145,6 +156,7 @@ export class KafkaConnections {
     this.#closed = true;
     const reason = logClosed();
     for (const broker of this.#brokers.values()) this.#drop(broker, reason);
+    for (const end of this.#ends) end();
   }
 
   async #lookUp(topic: string): Promise<ReadonlyMap<number, number>> {
