@@ -88,10 +88,14 @@ export const topics: readonly TopicDefinition[] = [
 const deadLetterBytesMax = (recordBytesMax: number): number =>
   Math.ceil(recordBytesMax / 3) * 4 + 65_536;
 
-/** Settings of a topic at the broker, as text. `minInSync` is for replication factor 3 and up. */
+/**
+ * Settings of a topic at the broker, as text. With three copies and up, a write counts once two brokers have it: said
+ * per topic, because brokers from 4.1 on no longer take it from their own settings.
+ */
 export function topicConfig(
   topic: TopicDefinition,
   recordBytesMax: number,
+  replication = 1,
 ): Record<string, string> {
   const compact = topic.cleanup === 'compact';
   const isDeadLetters = topic.name === deadLettersTopic;
@@ -102,6 +106,7 @@ export function topicConfig(
     'retention.bytes': '-1',
     'max.message.bytes': String(bytesMax),
     'message.timestamp.type': 'CreateTime',
+    ...(replication >= 3 ? { 'min.insync.replicas': '2' } : {}),
     ...(compact ? { 'min.cleanable.dirty.ratio': '0.5', 'segment.ms': String(dayMs) } : {}),
   };
 }

@@ -30,7 +30,7 @@ export const topicSpecs = (config: Pick<RuntimeConfig, 'partitions' | 'replicati
   topics.map((topic) => ({
     name: topic.name,
     partitions: partitionsOf(topic, config.partitions),
-    config: topicConfig(topic, limits.recordBytesMax + 65_536),
+    config: topicConfig(topic, limits.recordBytesMax + 65_536, config.replication),
   }));
 
 /** Waits out what is only away: says what it waits for at once, tries again with back-off, for ever. */

@@ -24,6 +24,7 @@ import {
   throwIfFailed,
 } from './failure.ts';
 import type { WireBroker } from './internals.ts';
+import { RequestsOnTheWay } from './requests.ts';
 import { atMost } from './wake.ts';
 import { type Answers, ask } from './wire.ts';
 
@@ -39,6 +40,7 @@ export class KafkaConnections {
   readonly #addresses = new Map<number, Address>();
   readonly #brokers = new Map<string, WireBroker>();
   readonly #ready = new WeakSet<WireBroker>();
+  readonly #requests = new RequestsOnTheWay();
   readonly #leaders = new Map<string, ReadonlyMap<number, number>>();
   readonly #lookups = new Map<string, Promise<ReadonlyMap<number, number>>>();
   #closed = false;
@@ -106,7 +108,7 @@ export class KafkaConnections {
     let broker: WireBroker | undefined;
     try {
       broker = await this.#connect(address);
-      return await work(broker);
+      return await this.#requests.track(broker, work);
     } catch (thrown) {
       if (broker === undefined) throw brokerUnreachable([keyOf(address)], thrown);
       this.#drop(broker, thrown);
@@ -139,6 +141,7 @@ export class KafkaConnections {
       if (known === broker) this.#brokers.delete(address);
     }
     dropBroker(broker, toError(reason));
+    this.#requests.fail(broker, toError(reason));
   }
 
   close(): void {
@@ -163,7 +166,7 @@ export class KafkaConnections {
       let broker: WireBroker | undefined;
       try {
         broker = await this.#connect(address);
-        return await ask(broker, api, args);
+        return await this.#requests.track(broker, (one) => ask(one, api, args));
       } catch (thrown) {
         failure = thrown;
         if (broker !== undefined) this.#drop(broker, thrown);
