@@ -1,6 +1,7 @@
-import { lanes, sessionTopic } from '../../schemas/topics.ts';
+import { lanes as laneNames, sessionTopic } from '../../schemas/topics.ts';
 import { createAggregator } from '../../services/aggregator/service.ts';
 import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
+import type { Lanes } from '../../services/chassis/host/lanes.ts';
 import type { HostedService, HostPorts } from '../../services/chassis/host/ports.ts';
 import {
   anyLogic,
@@ -38,7 +39,7 @@ export type ServiceWorld = Readonly<{
 }>;
 
 const isolation = 'world';
-const topics = lanes.map(sessionTopic);
+const topics = laneNames.map(sessionTopic);
 
 const real: Readonly<Record<string, ServiceFactory>> = {
   intake: createIntake,
@@ -152,13 +153,15 @@ function factoriesOf(name: string, catalog: Catalog): ServiceFactory[] {
 export async function buildServices(
   names: readonly string[],
   world: ServiceWorld,
-  at: { ports: HostPorts; housekeepingMs: number },
+  at: { ports: HostPorts; housekeepingMs: number; lanes?: Lanes },
 ): Promise<readonly BuiltService[]> {
   const { catalog } = world;
   const onFatal = (error: Error): never => {
     throw error;
   };
-  const context = { config: configOf(at.housekeepingMs), catalog, ports: at.ports, onFatal };
+  const { ports, lanes } = at;
+  const known = lanes === undefined ? {} : { lanes };
+  const context = { config: configOf(at.housekeepingMs), catalog, ports, ...known, onFatal };
   const built: BuiltService[] = [];
   for (const name of names.includes('all') ? worldServices : names) {
     const hosted = played(name, world, at.ports);

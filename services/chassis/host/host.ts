@@ -1,11 +1,15 @@
+import { firstGeneration } from '../../../schemas/topics.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { partitionOf } from '../log/partition.ts';
-import type { LogRecord, Membership, PartitionName, Reader } from '../log/port.ts';
+import type { PartitionName, Reader } from '../log/port.ts';
 import type { InputBody } from '../protocol/record.ts';
+import { Assignments, nameOf } from './assignments.ts';
+import { GroupSeat } from './group-seat.ts';
+import type { Lanes } from './lanes.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
-import { Partition } from './partition.ts';
+import type { PartitionParts } from './partition.ts';
 import { whileAway } from './patience.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
@@ -17,13 +21,13 @@ export type HostOptions = Readonly<{
   release: string;
   services: readonly HostedService[];
   ports: HostPorts;
+  /** The generations of the lanes, where there may be more than the first. */
+  lanes?: Lanes;
   /** Checkpoints and watermarks are looked at so often. */
   housekeepingMs: number;
   /** The host cannot go on: the process should end with this message. */
   onFatal: (error: LongreinError) => void;
 }>;
-
-const nameOf = (at: PartitionName): string => `${at.topic}/${at.partition}`;
 
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
@@ -31,18 +35,15 @@ const nameOf = (at: PartitionName): string => `${at.topic}/${at.partition}`;
 export class Host {
   readonly identity: HostIdentity;
   private readonly options: HostOptions;
-  private readonly partitions = new Map<string, Partition>();
-  private readonly opening = new Map<string, Promise<void>>();
+  private readonly partitions: Assignments;
   private readonly writers: WriterPool;
   private readonly counts = new Map<string, number>();
   private readonly presence: Presence;
   private readonly watermarks: Watermarks;
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
-  /** Partitions that the group gave us; undefined until it said so first. */
-  private wanted: ReadonlySet<string> | undefined;
   private reader: Reader | undefined;
-  private membership: Membership | undefined;
+  private membership: GroupSeat | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
 
@@ -51,7 +52,7 @@ export class Host {
     const { ports, name, release } = options;
     this.identity = { incarnation: ports.random.id(), host: name, release };
     this.writers = new WriterPool(ports, (at, records) =>
-      this.partitions.get(nameOf(at))?.takeOwn(records),
+      this.partitions.get(at)?.takeOwn(records),
     );
     this.watermarks = new Watermarks(ports);
     this.marks = new MarkWriter(this.watermarks);
@@ -62,16 +63,24 @@ export class Host {
         for (const partition of this.partitions.values()) partition.look();
       },
     });
+    this.partitions = new Assignments({
+      ports,
+      watermarks: this.watermarks,
+      partsOf: (at) => this.partsOf(at),
+    });
     this.outlet = new Outlet({
       ports,
       partitions: (topic) => this.partitionCount(topic),
       writer: (partition) => this.writers.of(partition),
+      learn: (topic) => (this.counts.has(topic) ? undefined : this.learn(topic)),
     });
   }
 
   /** Topics whose partitions this host works on. */
   get topics(): readonly string[] {
-    return [...new Set(this.options.services.flatMap((service) => service.topics))].sort();
+    const { services, lanes } = this.options;
+    const own = [...new Set(services.flatMap((service) => service.topics))];
+    return own.flatMap((topic) => lanes?.topicsOf(topic) ?? [topic]).sort();
   }
 
   get group(): string {
@@ -88,26 +97,58 @@ export class Host {
     await this.watermarks.start();
     await this.presence.start();
     this.reader = await log.reader({
-      onRecords: (partition, records) => this.deliver(partition, records),
-      onPartitionError: (partition, error) => this.partitionFailed(partition, error),
+      onRecords: (partition, records) => this.partitions.get(partition)?.take(records),
+      onPartitionError: (partition, error) => this.partitions.failed(partition, error),
       onInterruption: (error) =>
         this.options.ports.logger.warn(
           { error: error.message },
           'broker cannot be reached; waiting',
         ),
     });
-    this.membership = await log.join(this.group, this.topics, {
-      onAssignment: (partitions) => this.assign(partitions),
-      onCrash: (error) =>
-        this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
-    });
+    this.partitions.readFrom(this.reader);
+    this.membership = this.seat();
+    await this.membership.join(this.topics);
+    this.options.lanes?.onChange(() => this.follow());
     this.tick();
+  }
+
+  private seat(): GroupSeat {
+    const { log, logger } = this.options.ports;
+    const handlers = {
+      onAssignment: (partitions: readonly PartitionName[]) => this.partitions.assign(partitions),
+      onCrash: (error: Error) =>
+        this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
+    };
+    return new GroupSeat({ log, logger, group: this.group, handlers });
+  }
+
+  /** The lanes have other topics from now on. */
+  private follow(): void {
+    const { clock } = this.options.ports;
+    const known = async (): Promise<readonly string[]> => {
+      await Promise.all(this.topics.map((topic) => this.learn(topic)));
+      return this.topics;
+    };
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => {
+        clock.after(1_000, resolve);
+      });
+    this.membership?.change(known, pause);
+  }
+
+  private async learn(topic: string): Promise<void> {
+    if (this.counts.has(topic)) return;
+    const { ports } = this.options;
+    const patience = { ports, what: `looking at ${topic}`, wanted: () => !this.stopping };
+    await whileAway(patience, async () => {
+      this.counts.set(topic, (await ports.log.bounds(topic)).size);
+    });
   }
 
   /** Something outside the log changed for this session: its services look again. */
   nudge(topic: string, session: string): void {
     const partition = partitionOf(session, this.partitionCount(topic));
-    this.partitions.get(nameOf({ topic, partition }))?.nudge(session);
+    this.partitions.get({ topic, partition })?.nudge(session);
   }
 
   /** Appends an input to a session log that this host need not own. */
@@ -132,8 +173,8 @@ export class Host {
 
   /** Which services this host owns in each partition; for health and for companions of services. */
   status(): { partitions: { name: string; owned: string[] }[] } {
-    const partitions = [...this.partitions].map(([name, { ownership }]) => ({
-      name,
+    const partitions = this.partitions.values().map(({ name, ownership }) => ({
+      name: nameOf(name),
       owned: [...ownership.epochs.keys()],
     }));
     return { partitions };
@@ -141,10 +182,7 @@ export class Host {
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
   get ready(): boolean {
-    const { wanted } = this;
-    if (wanted === undefined || this.opening.size > 0) return false;
-    const own = [...this.partitions.values()].filter((one) => wanted.has(nameOf(one.name)));
-    return own.length === wanted.size && own.every((one) => one.ready);
+    return this.partitions.ready;
   }
 
   /**
@@ -155,16 +193,17 @@ export class Host {
   async stop(withinMs: number): Promise<void> {
     if (this.stopping) return;
     this.stopping = true;
+    this.partitions.stop();
     this.cancelTick?.();
     const { clock } = this.options.ports;
     const deadlineMs = clock.nowMs() + withinMs;
     for (const partition of this.partitions.values()) partition.drain();
-    await untilIdle(this.partitions, clock, deadlineMs - withinMs / 2);
+    await this.partitions.untilIdle(deadlineMs - withinMs / 2);
     for (const partition of this.partitions.values()) partition.effects.abortAll();
-    await untilIdle(this.partitions, clock, deadlineMs - withinMs / 4);
+    await this.partitions.untilIdle(deadlineMs - withinMs / 4);
     for (const partition of this.partitions.values()) partition.checkpoint(true);
-    await untilIdle(this.partitions, clock, deadlineMs);
-    await this.marks.write([...this.partitions.values()], this.membership);
+    await this.partitions.untilIdle(deadlineMs);
+    await this.marks.write(this.partitions.values(), this.membership);
     await this.membership?.leave();
     await this.presence.stop();
     await this.watermarks.stop();
@@ -179,73 +218,24 @@ export class Host {
     throw new LongreinError('TOPIC_UNKNOWN', `topic ${topic} is not known to this host`);
   }
 
-  private deliver(at: PartitionName, records: readonly LogRecord[]): void {
-    this.partitions.get(nameOf(at))?.take(records);
-  }
-
-  private assign(partitions: readonly PartitionName[]): void {
-    this.wanted = new Set(partitions.map(nameOf));
-    for (const partition of this.partitions.values()) {
-      if (!this.wanted.has(nameOf(partition.name))) partition.standDown();
-    }
-    for (const at of partitions) {
-      const name = nameOf(at);
-      if (this.opening.has(name)) continue;
-      const wanted = (): boolean => this.wanted?.has(name) === true && !this.stopping;
-      const patience = { ports: this.options.ports, what: `reading of ${name}`, wanted };
-      const opened = whileAway(patience, () => this.open(at))
-        .catch((thrown: unknown) => this.partitionFailed(at, toError(thrown)))
-        .finally(() => this.opening.delete(name));
-      this.opening.set(name, opened);
-    }
-  }
-
-  private async open(at: PartitionName): Promise<void> {
-    const { log } = this.options.ports;
-    const known = this.partitions.get(nameOf(at));
-    if (known?.assigned === true) return;
-    await this.watermarks.current();
-    const bounds = (await log.bounds(at.topic)).get(at.partition);
-    if (bounds === undefined)
-      throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
-    if (!this.wanted?.has(nameOf(at)) || this.reader === undefined) return;
-    if (known !== undefined) return known.standUp(bounds.high);
-    const partition = new Partition(at, this.partitionParts(at), bounds);
-    this.partitions.set(nameOf(at), partition);
-    this.reader.assign(at, partition.position);
-    partition.claimWhenReady();
-  }
-
-  private partitionParts(at: PartitionName): ConstructorParameters<typeof Partition>[1] {
+  private partsOf(at: PartitionName): Omit<PartitionParts, 'reading' | 'onHalt'> {
     const { ports, services } = this.options;
-    const reading = {
-      pause: (partition: PartitionName) => this.reader?.pause(partition),
-      resume: (partition: PartitionName) => this.reader?.resume(partition),
-    };
     return {
       ports,
-      services: services.filter((service) => service.topics.includes(at.topic)),
+      services: services.filter((one) => one.topics.includes(firstGeneration(at.topic))),
       identity: this.identity,
       presence: this.presence,
       watermarks: this.watermarks,
       outlet: this.outlet,
       writer: this.writers.of(at),
-      reading,
-      onHalt: (partition, error) => this.partitionFailed(partition, error),
     };
-  }
-
-  private partitionFailed(at: PartitionName, error: Error): void {
-    const known = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
-    this.options.ports.logger.error({ ...at, ...known, error: error.message }, 'partition stopped');
-    this.reader?.unassign(at);
   }
 
   private heartbeat(): Heartbeat {
     const partitions: Record<string, number> = {};
-    for (const [name, partition] of this.partitions) {
-      const highest = Math.max(-1, ...partition.ownership.epochs.values());
-      if (highest >= 0) partitions[name] = highest;
+    for (const { name, ownership } of this.partitions.values()) {
+      const highest = Math.max(-1, ...ownership.epochs.values());
+      if (highest >= 0) partitions[nameOf(name)] = highest;
     }
     const services = this.options.services.map((service) => service.logic.name);
     return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
@@ -256,37 +246,14 @@ export class Host {
     const { clock, logger } = this.options.ports;
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
-    this.dropIdle();
-    this.marks.write([...this.partitions.values()], this.membership).catch((thrown: unknown) => {
+    this.partitions.dropIdle();
+    this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });
-  }
-
-  /** Partitions that are not ours any more and have nothing running are read no longer. */
-  private dropIdle(): void {
-    for (const [name, partition] of this.partitions) {
-      if (this.wanted?.has(name) || !partition.idle || this.opening.has(name)) continue;
-      this.reader?.unassign(partition.name);
-      this.partitions.delete(name);
-    }
   }
 
   private fatal(code: string, message: string, cause: Error): void {
     if (this.stopping) return;
     this.options.onFatal(new LongreinError(code, message, { cause, retryable: true }));
-  }
-}
-
-/** Waits until nothing is queued, running or on the way, but not past the deadline. */
-async function untilIdle(
-  partitions: ReadonlyMap<string, Partition>,
-  clock: HostPorts['clock'],
-  deadlineMs: number,
-): Promise<void> {
-  while (clock.nowMs() < deadlineMs) {
-    if ([...partitions.values()].every((partition) => partition.idle)) return;
-    await new Promise<void>((resolve) => {
-      clock.after(20, resolve);
-    });
   }
 }

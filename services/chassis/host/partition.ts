@@ -1,22 +1,14 @@
 import { limits } from '../../../schemas/limits.ts';
 import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
-import { type AcceptanceState, accept } from '../protocol/acceptance.ts';
-import {
-  type PlacedRecord,
-  parseHeader,
-  type RecordBody,
-  type RecordHeader,
-} from '../protocol/record.ts';
-import { AcceptanceHistory } from './acceptance-history.ts';
+import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
 import type { Outlet } from './outlet.ts';
 import { type HostIdentity, Ownership } from './ownership.ts';
+import { PartitionLog, type ReadRecord } from './partition-log.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
-import { readBodyPatiently } from './read-body.ts';
-import { isPlaced, type Queued, RecordQueue } from './record-queue.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
 import { startOf } from './start-position.ts';
@@ -53,16 +45,12 @@ export class Partition {
   private readonly timers: Timers;
   readonly closed: ClosedSessions;
   private readonly marks: ReadonlyMap<string, number>;
-  private readonly acceptance: AcceptanceState;
-  private readonly history: AcceptanceHistory;
-  private readonly queue: RecordQueue;
-  private end: number;
+  private readonly log: PartitionLog;
   private claimed = false;
   private draining = false;
   private lastSession = '';
   /** Whether the group gave us the partition. */
   assigned = true;
-  private foreign = 0;
 
   constructor(name: PartitionName, parts: PartitionParts, bounds: { low: number; high: number }) {
     this.name = name;
@@ -71,16 +59,13 @@ export class Partition {
     this.closed = new ClosedSessions(name, watermarks.closedAt(name));
     const start = startOf(parts, name, bounds);
     this.marks = start.marks;
-    this.acceptance = start.acceptance;
-    this.history = new AcceptanceHistory(start.offset, start.acceptance);
-    this.queue = new RecordQueue(start.offset, {
-      partition: name,
-      reading: parts.reading,
-      process: (record) => this.processQueued(record),
+    const events = {
+      wantsBody: (header: RecordHeader) => this.table.wantsBody(header, !this.caughtUp),
+      onRecord: (record: ReadRecord, accepted: boolean) => this.process(record, accepted),
       onTaken: () => this.taken(),
-      onHalt: (error) => this.halt(error),
-    });
-    this.end = bounds.high;
+      onHalt: (error: LongreinError) => this.halt(error),
+    };
+    this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
     this.effects = new EffectTable({ ports, writer, identity }, (session) => this.nudge(session));
     const names = parts.services.map((service) => service.logic.name);
     this.ownership = new Ownership(
@@ -93,7 +78,7 @@ export class Partition {
     this.settler = new Settler({
       ...parts,
       ownership: this.ownership,
-      acceptance: this.acceptance,
+      acceptance: this.log.acceptance,
       effects: this.effects,
       onSettle: (session) => this.settle(session),
     });
@@ -101,15 +86,15 @@ export class Partition {
 
   /** Where reading starts, in offsets. */
   get position(): number {
-    return this.queue.position;
+    return this.log.position;
   }
 
   get caughtUp(): boolean {
-    return this.queue.expected >= this.end;
+    return this.log.caughtUp;
   }
 
   get idle(): boolean {
-    return this.queue.empty && this.effects.size === 0 && !this.parts.writer.busy;
+    return this.log.empty && this.effects.size === 0 && !this.parts.writer.busy;
   }
 
   /** Whether this host owns all its services here. */
@@ -128,18 +113,18 @@ export class Partition {
   /** The group gave it back: what was appended meanwhile must be read before anything is decided. */
   standUp(high: number): void {
     this.assigned = true;
-    this.end = Math.max(this.end, high);
+    this.log.raiseEnd(high);
     this.claimWhenReady();
   }
 
   /** Records from the reader. */
   take(records: readonly LogRecord[]): void {
-    this.queue.push(records);
+    this.log.take(records);
   }
 
-  /** Records of our own, as acknowledged: taken at once if nothing lies between (the short cut). */
+  /** Records of our own, as acknowledged. */
   takeOwn(records: readonly PlacedRecord[]): void {
-    if (records[0]?.offset === this.queue.position) this.queue.push(records);
+    this.log.takeOwn(records);
   }
 
   private halt(error: LongreinError): void {
@@ -154,34 +139,8 @@ export class Partition {
     this.lastSession = '';
   }
 
-  private processQueued(record: Queued): Promise<void> | undefined {
-    if (!isPlaced(record)) return this.processRead(record);
-    this.process(record.header, record);
-    return undefined;
-  }
-
-  private async processRead(record: LogRecord): Promise<void> {
-    const header = parseHeader(record.headers);
-    if (header === undefined) {
-      this.noteForeign(record.offset);
-      return;
-    }
-    const placed = { offset: record.offset, header };
-    const wanted = this.table.wantsBody(header, !this.caughtUp);
-    const body = wanted ? await readBodyPatiently(record, this.parts.ports) : undefined;
-    this.process(header, body === undefined ? placed : { ...placed, body });
-  }
-
-  private noteForeign(offset: number): void {
-    if (this.foreign++ > 0) return;
-    this.parts.ports.logger.warn({ ...this.name, offset }, 'record of another program ignored');
-  }
-
-  private process(
-    header: RecordHeader,
-    record: Omit<PlacedRecord, 'body'> & { body?: RecordBody },
-  ): void {
-    const accepted = accept(this.acceptance, header);
+  private process(record: ReadRecord, accepted: boolean): void {
+    const { header } = record;
     if (header.kind === 'epoch') {
       this.readEpoch(header);
       return;
@@ -196,7 +155,7 @@ export class Partition {
   }
 
   private readEpoch(header: RecordHeader): void {
-    const { won, lost } = this.ownership.read(header, this.acceptance);
+    const { won, lost } = this.ownership.read(header, this.log.acceptance);
     if (lost.length > 0)
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
@@ -235,18 +194,18 @@ export class Partition {
     const own = header.kind === 'turn' && header.incarnation === this.parts.identity.incarnation;
     const seat = this.table.get(session)?.seats.get(header.service);
     const service = this.parts.services.find((one) => one.logic.name === header.service);
-    if (!own || offset < this.end || seat === undefined || service === undefined) return;
+    if (!own || this.log.wasThere(offset) || seat === undefined || service === undefined) return;
     const at = { entry: seat.entry, traceparent: header.traceparent };
     this.effects.startAll(service, this.table.claimsOf(record), at);
   }
 
   /** Asks for the partition once all that was there has been read; right away where there was nothing. */
   claimWhenReady(): void {
-    if (!this.assigned || !this.caughtUp || this.queue.halted) return;
+    if (!this.assigned || !this.caughtUp || this.log.halted) return;
     if (this.claimed) return;
     this.claimed = true;
     this.table.dropUnknown();
-    this.ownership.ask(this.acceptance);
+    this.ownership.ask(this.log.acceptance);
   }
 
   /** The host is about to end: running effects may end, and nothing more is decided. */
@@ -256,7 +215,7 @@ export class Partition {
   }
 
   private settle(session: string): void {
-    if (!this.caughtUp || this.queue.halted || this.draining) return;
+    if (!this.caughtUp || this.log.halted || this.draining) return;
     const slot = this.table.get(session);
     if (slot !== undefined) this.settler.settle(slot);
   }
@@ -279,21 +238,21 @@ export class Partition {
 
   /** Writes checkpoints of sessions that have moved, so that a restore is short. */
   checkpoint(everything: boolean): void {
-    if (!this.caughtUp || this.queue.halted) return;
+    if (!this.caughtUp || this.log.halted) return;
     const recordsLeast = everything ? 1 : limits.checkpointRecords;
-    const at = { recordsLeast, position: this.queue.expected };
+    const at = { recordsLeast, position: this.log.expected };
     for (const slot of this.table.slots()) this.settler.checkpoint(slot, at);
   }
 
   /** The marks of the services that this host owns here. */
   currentMarks(): readonly Watermark[] {
-    if (!this.caughtUp || this.queue.halted) return [];
-    this.history.add(this.queue.expected, this.acceptance);
+    if (!this.caughtUp || this.log.halted) return [];
+    this.log.history.add(this.log.expected, this.log.acceptance);
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.queue.expected);
-      const { offset, acceptance } = this.history.atOrBefore(needed);
+      const needed = this.table.firstNeeded(service, this.log.expected);
+      const { offset, acceptance } = this.log.history.atOrBefore(needed);
       return { service, topic, partition, offset, acceptance };
     });
   }

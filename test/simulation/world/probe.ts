@@ -32,7 +32,7 @@ export const partitionsOf = (host: Host): readonly Partition[] => [...host['part
 
 /** Undefined while the partition still reads what was there before it, or stopped. */
 export function seenIn(partition: Partition): PartitionSeen | undefined {
-  if (!partition.caughtUp || !partition['claimed'] || partition['queue'].halted) return undefined;
+  if (!partition.caughtUp || !partition['claimed'] || partition['log'].halted) return undefined;
   const seats: SeatSeen[] = [];
   for (const { session, seats: known } of partition['table'].slots()) {
     for (const [service, seat] of known) {
@@ -43,7 +43,7 @@ export function seenIn(partition: Partition): PartitionSeen | undefined {
   }
   return {
     ...partition.name,
-    position: partition['queue'].expected,
+    position: partition['log'].expected,
     services: partition['parts'].services.map(({ logic }) => logic.name),
     owned: [...partition.ownership.epochs.keys()],
     seats,

@@ -1,0 +1,127 @@
+import type { LongreinError } from '../errors.ts';
+import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
+import { type AcceptanceState, accept } from '../protocol/acceptance.ts';
+import {
+  type PlacedRecord,
+  parseHeader,
+  type RecordBody,
+  type RecordHeader,
+} from '../protocol/record.ts';
+import { AcceptanceHistory } from './acceptance-history.ts';
+import type { HostPorts } from './ports.ts';
+import { readBodyPatiently } from './read-body.ts';
+import { isPlaced, type Queued, RecordQueue } from './record-queue.ts';
+
+/** A record as read, in its place; without a body where nobody here needs it or nobody can read it. */
+export type ReadRecord = Omit<PlacedRecord, 'body'> & Readonly<{ body?: RecordBody }>;
+
+export type PartitionLogParts = Readonly<{
+  partition: PartitionName;
+  ports: HostPorts;
+  reading: Pick<Reader, 'pause' | 'resume'>;
+  /** Bodies that nobody here would look at are not decoded. */
+  wantsBody(header: RecordHeader): boolean;
+  /** The next record of the log, and whether acceptance counts it. */
+  onRecord(record: ReadRecord, accepted: boolean): void;
+  /** A record was taken; the position moved. */
+  onTaken(): void;
+  onHalt(error: LongreinError): void;
+}>;
+
+/**
+ * What a host reads of one partition, in order, with acceptance decided (DESIGN 3, the first step of the rule).
+ * Nothing here knows sessions.
+ */
+export class PartitionLog {
+  readonly acceptance: AcceptanceState;
+  readonly history: AcceptanceHistory;
+  private readonly parts: PartitionLogParts;
+  private readonly queue: RecordQueue;
+  /** The high offset when the group gave us the partition: what stands below was there before us. */
+  private end: number;
+  private foreign = 0;
+
+  constructor(
+    parts: PartitionLogParts,
+    start: { offset: number; acceptance: AcceptanceState; high: number },
+  ) {
+    this.parts = parts;
+    this.end = start.high;
+    this.acceptance = start.acceptance;
+    this.history = new AcceptanceHistory(start.offset, start.acceptance);
+    this.queue = new RecordQueue(start.offset, {
+      partition: parts.partition,
+      reading: parts.reading,
+      process: (record) => this.process(record),
+      onTaken: () => parts.onTaken(),
+      onHalt: (error) => parts.onHalt(error),
+    });
+  }
+
+  /** Offset of the next record to ask the reader for. */
+  get position(): number {
+    return this.queue.position;
+  }
+
+  /** Offset of the next record to take. */
+  get expected(): number {
+    return this.queue.expected;
+  }
+
+  get caughtUp(): boolean {
+    return this.queue.expected >= this.end;
+  }
+
+  get empty(): boolean {
+    return this.queue.empty;
+  }
+
+  get halted(): boolean {
+    return this.queue.halted;
+  }
+
+  /** Whether a record was there before the group gave us the partition. */
+  wasThere(offset: number): boolean {
+    return offset < this.end;
+  }
+
+  /** The partition was given to us again: what was appended meanwhile counts as there before us. */
+  raiseEnd(high: number): void {
+    this.end = Math.max(this.end, high);
+  }
+
+  /** Records from the reader. */
+  take(records: readonly LogRecord[]): void {
+    this.queue.push(records);
+  }
+
+  /** Records of our own, as acknowledged: taken at once if nothing lies between (the short cut). */
+  takeOwn(records: readonly PlacedRecord[]): void {
+    if (records[0]?.offset === this.queue.position) this.queue.push(records);
+  }
+
+  private process(record: Queued): Promise<void> | undefined {
+    if (!isPlaced(record)) return this.processRead(record);
+    this.parts.onRecord(record, accept(this.acceptance, record.header));
+    return undefined;
+  }
+
+  private async processRead(record: LogRecord): Promise<void> {
+    const header = parseHeader(record.headers);
+    if (header === undefined) {
+      this.noteForeign(record.offset);
+      return;
+    }
+    const placed = { offset: record.offset, header };
+    const wanted = this.parts.wantsBody(header);
+    const body = wanted ? await readBodyPatiently(record, this.parts.ports) : undefined;
+    const read = body === undefined ? placed : { ...placed, body };
+    this.parts.onRecord(read, accept(this.acceptance, header));
+  }
+
+  private noteForeign(offset: number): void {
+    if (this.foreign++ > 0) return;
+    const { partition, ports } = this.parts;
+    ports.logger.warn({ ...partition, offset }, 'record of another program ignored');
+  }
+}
