@@ -54,15 +54,13 @@ export class Disturber {
   private async run(): Promise<void> {
     // Each kind once first, then by weight: a short run has all kinds too.
     let deck = this.shuffled(disturbances);
-    const waiting: Disturbance[] = [];
     while (!this.stopped) {
       await sleep(this.dice.between(this.parts.paceMs * 0.6, this.parts.paceMs * 1.4));
       if (this.stopped) return;
       if (deck.length === 0) deck = this.shuffled(bag);
-      const again = waiting.shift();
-      const kind = again ?? (deck.shift() as Disturbance);
       // What cannot be done just now is put off, not dropped.
-      if (!this.begin(kind)) waiting.push(kind);
+      const at = deck.findIndex((kind) => this.begin(kind));
+      if (at >= 0) deck.splice(at, 1);
     }
   }
 

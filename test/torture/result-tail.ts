@@ -49,9 +49,10 @@ export class ResultTail {
 
   /** Which of these goals have no result, after waiting for them. */
   async missing(goals: Iterable<string>, withinMs: number): Promise<readonly string[]> {
+    const asked = [...goals];
     const endMs = Date.now() + withinMs;
     for (;;) {
-      const left = [...goals].filter((goal) => !this.byGoal.has(goal));
+      const left = asked.filter((goal) => !this.byGoal.has(goal));
       if (left.length === 0 || Date.now() > endMs) return left;
       await sleep(200);
     }

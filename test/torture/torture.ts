@@ -1,17 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { judgeSession } from '../../replay-tools/read/session.ts';
 import { packageRoot } from '../../services/chassis/config/package-root.ts';
-import { effectLines, effectsInLedger } from './checks/effects-in-ledger.ts';
-import type { Evidence, Violation } from './checks/evidence.ts';
-import { oneResult } from './checks/one-result.ts';
+import { effectLines } from './checks/effects-in-ledger.ts';
+import { type Evidence, gatherEvidence, type Violation } from './checks/evidence.ts';
+import { logViolations } from './checks/log-rules.ts';
 import { rowsOfLog } from './checks/rows-of-log.ts';
-import { sessionsVerified } from './checks/sessions-verified.ts';
 import { Disturber } from './disturber.ts';
 import { shortfalls, type TortureFigures } from './figures.ts';
 import { GoalStorm } from './goal-storm.ts';
 import { HostSlot } from './host-slot.ts';
-import { LogImage } from './log-image.ts';
 import { ResultTail } from './result-tail.ts';
 import { Stage } from './stage.ts';
 
@@ -43,7 +40,7 @@ const lookEveryMs = 500;
 const storeWithinMs = 90_000;
 const goalsEveryMs = 10_000;
 
-type Scene = Readonly<{
+type Cast = Readonly<{
   options: TortureOptions;
   stage: Stage;
   slots: readonly HostSlot[];
@@ -89,7 +86,7 @@ export async function torture(options: TortureOptions): Promise<TortureFigures> 
 }
 
 /** Load and disturbances, then rest until every goal has its result or patience ends. */
-async function storms({ options, slots, storm, results, disturber }: Scene): Promise<void> {
+async function storms({ options, slots, storm, results, disturber }: Cast): Promise<void> {
   const looking = setInterval(() => slots.forEach((slot) => void slot.look()), lookEveryMs);
   const telling = setInterval(() => {
     options.say(`${storm.goals.size} goals, ${results.byGoal.size} with a result`);
@@ -111,29 +108,22 @@ async function storms({ options, slots, storm, results, disturber }: Scene): Pro
   }
 }
 
-async function evidenceOf({ stage, storm, results }: Scene): Promise<Evidence> {
-  const image = await LogImage.read(stage.cluster.inside, stage.blobDir);
-  const sessions = [];
-  for (const source of image.sources()) sessions.push(await judgeSession(source));
-  const { dir } = stage;
-  return { image, sessions, goals: storm.goals, results: results.byGoal, dir };
-}
-
-async function violationsOf(evidence: Evidence, scene: Scene): Promise<readonly Violation[]> {
+async function violationsOf(evidence: Evidence, scene: Cast): Promise<readonly Violation[]> {
   const { stage, disturber, options } = scene;
   return [
-    ...oneResult(evidence),
-    ...effectsInLedger(evidence),
-    ...(await sessionsVerified(evidence)),
+    ...(await logViolations(evidence)),
     ...(await rowsOfLog(stage.clickhouseUrl, evidence.image, storeWithinMs)),
     ...shortfalls(disturber.counts, options.minutes),
   ];
 }
 
-async function figuresOf(scene: Scene): Promise<TortureFigures> {
+async function figuresOf(scene: Cast): Promise<TortureFigures> {
   const { options, storm, results, disturber, slots, stage } = scene;
   options.say('checking');
-  const evidence = await evidenceOf(scene);
+  const { blobDir, dir } = stage;
+  const place = { brokers: stage.cluster.inside, blobDir, dir };
+  const found = { goals: storm.goals, results: results.byGoal };
+  const evidence = await gatherEvidence(place, found);
   const statuses: Record<string, number> = {};
   for (const [first] of results.byGoal.values())
     if (first !== undefined) statuses[first.status] = (statuses[first.status] ?? 0) + 1;
