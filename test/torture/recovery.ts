@@ -86,7 +86,7 @@ async function measure({ victim, successor, tail, sessions }: Parts): Promise<Re
     throw new Error(`only ${times.length} of ${sessions} sessions moved:\n${successor.tail()}`);
   return {
     sessions,
-    rebalanceMs: timeOf(successor, killedAtMs, 'joined the group') - killedAtMs,
+    rebalanceMs: timeOf(successor, killedAtMs, 'joined the group', 'supervisor') - killedAtMs,
     ownedMs: timeOf(successor, killedAtMs, 'partition owned', topic) - killedAtMs,
     firstMs: times[0] ?? 0,
     halfMs: times[Math.floor(times.length / 2)] ?? 0,
