@@ -12,22 +12,13 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => scene?.close(), 60_000);
 
-/** Waits until so many calls of the tools have been made. */
-async function effectsReach(count: number): Promise<void> {
-  const endMs = Date.now() + 60_000;
-  while (scene.effects.length < count) {
-    if (Date.now() > endMs) throw new Error(`${scene.effects.length} of ${count} calls were made`);
-    await sleep(20);
-  }
-}
-
 test('250 sessions end though their host dies and the broker restarts in the recovery', async () => {
   const { stage, storm, results } = scene;
   const [broker = 0] = stage.cluster.ids;
   for (let count = 1; count <= tasks; count += 1)
     storm.submit(`goal-${count}`, { plan: 'brief', inputs: { waitMs: callMs } });
   // A line is written in the middle of a call: most of them are on the way now.
-  await effectsReach(tasks / 2);
+  await scene.effectsReach(tasks / 2, 60_000);
   expect(results.byGoal.size).toBe(0);
   await scene.first.kill();
   const successor = await stage.startHost(['all']);

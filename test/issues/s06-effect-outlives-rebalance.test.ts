@@ -5,7 +5,6 @@ import type { HostProcess } from '../torture/host-process.ts';
 import { Scene } from '../torture/scene.ts';
 
 const goals = 24;
-const callMs = 9_000;
 
 let scene: Scene;
 beforeAll(async () => {
@@ -18,9 +17,9 @@ const taken = (host: HostProcess): number => host.log().split('"msg":"partition 
 test('effects that outlive a rebalance are done once, and their outcomes count', async () => {
   const { stage, storm, results } = scene;
   for (let count = 1; count <= goals; count += 1)
-    storm.submit(`goal-${count}`, { plan: 'write', inputs: { waitMs: callMs } });
-  // The calls are on the way, their lines not yet written.
-  await sleep(3_000);
+    storm.submit(`goal-${count}`, { plan: 'write', inputs: { gate: true } });
+  // All calls are on the way, and end only when they are let.
+  await scene.effectsReach(goals, 60_000);
   const second = await stage.startHost(['all']);
   const third = await stage.startHost(['all']);
   await Promise.all([second.ready(), third.ready()]);
@@ -28,6 +27,7 @@ test('effects that outlive a rebalance are done once, and their outcomes count',
   expect(results.byGoal.size).toBe(0);
   // And back again, as members leave in the middle of it.
   await third.kill();
+  scene.openGate();
   expect(await results.missing(storm.goals.keys(), 60_000)).toEqual([]);
   const lines = scene.effects.map(({ call }) => call);
   expect(new Set(lines).size).toBe(lines.length);

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { packageRoot } from '../../services/chassis/config/package-root.ts';
 import { effectLines } from './checks/effects-in-ledger.ts';
 import { gatherEvidence, type Violation } from './checks/evidence.ts';
@@ -42,6 +43,20 @@ export class Scene {
   /** Runs of the tools so far, as they wrote them down. */
   get effects(): ReturnType<typeof effectLines> {
     return effectLines(this.stage.dir);
+  }
+
+  /** Waits until the tools have written so many lines. */
+  async effectsReach(count: number, withinMs: number): Promise<void> {
+    const endMs = Date.now() + withinMs;
+    while (this.effects.length < count) {
+      if (Date.now() > endMs) throw new Error(`${this.effects.length} of ${count} calls were made`);
+      await sleep(20);
+    }
+  }
+
+  /** Calls that wait at the gate may end. */
+  openGate(): void {
+    writeFileSync(join(this.stage.dir, 'gate-open'), '');
   }
 
   /** What is wrong with results, side effects and log, once every goal should have ended. */
