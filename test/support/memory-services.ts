@@ -12,7 +12,12 @@ import {
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { createEventStore } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
-import { modelGatewayLogic } from '../../services/model-gateway/decide.ts';
+import type { Quotes } from '../../services/model-gateway/budget.ts';
+import {
+  callsToQuote,
+  type ModelGatewayState,
+  modelGatewayLogic,
+} from '../../services/model-gateway/decide.ts';
 import { createPlanner } from '../../services/planner/service.ts';
 import * as sandbox from '../../services/sandbox-executor/decide.ts';
 import { createSupervisor } from '../../services/supervisor/service.ts';
@@ -108,6 +113,14 @@ function played(service: string, world: ServiceWorld, ports: HostPorts): HostedS
   return service === 'model-gateway' ? gateway(world, ports) : undefined;
 }
 
+/** Every call may cost twice what the played models take. */
+function quotesOf(state: ModelGatewayState): Quotes {
+  const most = { costNanoUsd: 2_500, known: true, priceVersion: 'world' };
+  return Object.fromEntries(
+    callsToQuote(state).map(({ call, inputTokensMost }) => [call, { ...most, inputTokensMost }]),
+  );
+}
+
 function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
   const service = 'model-gateway';
   const effects = fakeModelEffects({
@@ -116,7 +129,9 @@ function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
     onStart: ({ data }) => note(world, { service, call: data.call, name: data.model }, ports),
     countOf: () => world.started.filter((one) => one.service === service).length,
   });
-  const facts = () => ({ facts: { providers: ['scripted'] } });
+  const facts = (state: unknown) => ({
+    facts: { providers: ['scripted'], quotes: quotesOf(state as ModelGatewayState) },
+  });
   return { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
 }
 
