@@ -9,7 +9,8 @@ import {
 } from '../../deploy/local/broker.ts';
 import type { BrokerNode } from '../../deploy/local/broker-properties.ts';
 import type { LocalSettings } from '../../deploy/local/config.ts';
-import { findJava, type JavaRuntime } from '../../deploy/local/java.ts';
+import { findJava } from '../../deploy/local/java.ts';
+import type { JavaRuntime } from '../../deploy/local/java-runtime.ts';
 import { freePorts } from '../../deploy/local/ports.ts';
 import { isAlive, type ProcessRecord } from '../../deploy/local/processes.ts';
 import { silent } from '../../deploy/local/report.ts';
