@@ -13,6 +13,8 @@ type Start = Readonly<{
 }>;
 
 const entry = join(packageRoot, 'test/support/host-entry.mjs');
+/** Linux counts processor time in hundredths of a second. */
+const tickMs = 10;
 const passed = ['PATH', 'HOME', 'TMPDIR', 'LANG'];
 
 /** A host of services in a process of its own, from the build, its output in a log file of the run. */
@@ -97,6 +99,13 @@ export class HostProcess {
 
   thaw(): void {
     process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** Processor time so far, user and system. */
+  cpuMs(): number {
+    const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * tickMs;
   }
 
   log(): string {

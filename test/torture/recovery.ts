@@ -19,6 +19,8 @@ export type RecoveryFigures = Readonly<{
   firstMs: number;
   halfMs: number;
   allMs: number;
+  /** Processor time that the successor took meanwhile: what the rest would be on a machine that is busy with nothing else. */
+  successorCpuMs: number;
 }>;
 
 type Options = Readonly<{ dir: string; sessions: number; say(line: string): void }>;
@@ -69,6 +71,7 @@ type Parts = Readonly<{
 
 async function measure({ victim, successor, tail, sessions }: Parts): Promise<RecoveryFigures> {
   const claimed = tail.records.length;
+  const cpuMsBefore = successor.cpuMs();
   await victim.kill();
   const killedAtMs = Date.now();
   const moved = (): ReadonlyMap<string, number> => {
@@ -91,6 +94,7 @@ async function measure({ victim, successor, tail, sessions }: Parts): Promise<Re
     firstMs: times[0] ?? 0,
     halfMs: times[Math.floor(times.length / 2)] ?? 0,
     allMs: times.at(-1) ?? 0,
+    successorCpuMs: successor.cpuMs() - cpuMsBefore,
   };
 }
 
