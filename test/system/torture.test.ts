@@ -1,16 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { packageRoot } from '../../services/chassis/config/package-root.ts';
 import { paceOf } from '../torture/disturbance.ts';
 import { tableOf } from '../torture/figures.ts';
 import { torture } from '../torture/torture.ts';
 
 const minutes = 3;
 const seed = 20_261;
+/** Not the temporary directory of the test run: that goes with it, and a failure needs its logs. */
+const runs = join(packageRoot, '.longrein', 'torture');
 
 it('three brokers and all services under load, each killed in turn, lose nothing and double nothing', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'longrein-torture-'));
+  mkdirSync(runs, { recursive: true });
+  const dir = mkdtempSync(join(runs, 'run-'));
   const lines: string[] = [];
   const figures = await torture({
     dir,
