@@ -12,7 +12,7 @@ export type Disturbance =
   | 'omit partition';
 
 type Rate = Readonly<{
-  /** How often in one bag of the schedule. */
+  /** How often in one bag of the schedule; 0 for what a proxy does beside it, at a pace of its own. */
   inBag: number;
   /** At least so many in a minute, rounded down, and one in any run. */
   perMinute: number;
@@ -27,8 +27,8 @@ export const rates: Readonly<Record<Disturbance, Rate>> = {
   'kill MCP server': { inBag: 3, perMinute: 0.6 },
   'member joins': { inBag: 2, perMinute: 0.6 },
   'member leaves': { inBag: 1, perMinute: 0.3 },
-  'cut connection': { inBag: 3, perMinute: 0.6 },
-  'omit partition': { inBag: 2, perMinute: 0.6 },
+  'cut connection': { inBag: 0, perMinute: 2 },
+  'omit partition': { inBag: 0, perMinute: 2 },
 };
 
 export const disturbances = Object.keys(rates) as readonly Disturbance[];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toError } from '../../services/chassis/errors.ts';
 import { serviceNames } from '../../services/main.ts';
 import { type Dice, diceOf } from '../simulation/world/dice.ts';
-import { bag, type Disturbance, disturbances } from './disturbance.ts';
+import { bag, type Disturbance } from './disturbance.ts';
 import { HostSlot } from './host-slot.ts';
 import { livingServers } from './mcp-servers.ts';
 import type { Stage } from './stage.ts';
@@ -13,6 +13,8 @@ type Parts = Readonly<{
   seed: number;
   /** Between two disturbances, on average. */
   paceMs: number;
+  /** Between two requests that a proxy spoils, on average. */
+  spoilMs: number;
   say(line: string): void;
 }>;
 
@@ -31,7 +33,7 @@ export class Disturber {
   private readonly running = new Set<Promise<void>>();
   private readonly busy = new Set<string>();
   private stopped = false;
-  private loop: Promise<void> = Promise.resolve();
+  private loop: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.parts = parts;
@@ -39,7 +41,7 @@ export class Disturber {
   }
 
   start(): void {
-    this.loop = this.run();
+    this.loop = Promise.all([this.run(), this.spoilOn()]);
   }
 
   /** Does no more, and waits until all is back. */
@@ -53,7 +55,7 @@ export class Disturber {
 
   private async run(): Promise<void> {
     // Each kind once first, then by weight: a short run has all kinds too.
-    let deck = this.shuffled(disturbances);
+    let deck = this.shuffled([...new Set(bag)]);
     while (!this.stopped) {
       await sleep(this.dice.between(this.parts.paceMs * 0.6, this.parts.paceMs * 1.4));
       if (this.stopped) return;
@@ -106,7 +108,7 @@ export class Disturber {
       case 'member leaves':
         return this.onSlot(this.guests, (slot) => this.leave(slot));
       default:
-        return this.spoil(kind);
+        return undefined;
     }
   }
 
@@ -202,14 +204,22 @@ export class Disturber {
     this.done('member leaves', `${slot.host.name} ${outcome}`);
   }
 
-  private spoil(kind: 'cut connection' | 'omit partition'): (() => Promise<void>) | undefined {
-    const proxy = this.dice.pick([...this.parts.stage.cluster.proxies.values()]);
-    if (proxy.waiting) return undefined;
-    return async () => {
+  /** Spoils one request after the other, cutting and omitting in turn. */
+  private async spoilOn(): Promise<void> {
+    const { spoilMs, stage } = this.parts;
+    for (let count = 0; !this.stopped; count += 1) {
+      const proxy = this.dice.pick([...stage.cluster.proxies.values()]);
       const before = proxy.struck.length;
-      proxy.arm(kind === 'cut connection' ? 'cut' : 'omit');
-      while (proxy.struck.length === before && !this.stopped) await sleep(20);
-      if (proxy.struck.length > before) this.done(kind, `at port ${proxy.port}`);
-    };
+      proxy.arm(count % 2 === 0 ? 'cut' : 'omit', isOfSessions);
+      const untilMs = Date.now() + spoilMs;
+      while (!this.stopped && Date.now() < untilMs) await sleep(20);
+      const struck = proxy.struck.length > before;
+      if (struck) this.done(count % 2 === 0 ? 'cut connection' : 'omit partition', `${proxy.port}`);
+      proxy.disarm();
+    }
   }
 }
+
+/** Only what belongs to sessions is worth losing; heartbeats would take most of the strikes. */
+const isOfSessions = (partition: string): boolean =>
+  /^longrein\.(sessions\.|keys|results)/.test(partition);

@@ -5,6 +5,7 @@ import {
   emptyProduceAnswer,
   FrameCutter,
   isProduce,
+  partitionsOfProduce,
   withoutLastPartition,
 } from './kafka-frame.ts';
 
@@ -16,6 +17,8 @@ import {
  */
 export type ProxyFault = 'cut' | 'omit' | 'hold';
 
+type Armed = Readonly<{ fault: ProxyFault; meant: (partition: string) => boolean }>;
+
 /** A proxy in front of one broker that spoils produce requests on demand, one for each `arm`. */
 export class FaultProxy {
   readonly port: number;
@@ -23,7 +26,7 @@ export class FaultProxy {
   readonly struck: ProxyFault[] = [];
   private readonly server: Server;
   private readonly links = new Set<Link>();
-  private readonly armed: ProxyFault[] = [];
+  private readonly armed: Armed[] = [];
 
   private constructor(server: Server, port: number) {
     this.server = server;
@@ -48,9 +51,9 @@ export class FaultProxy {
     client.once('close', () => this.links.delete(link));
   }
 
-  /** The next produce request meets this. */
-  arm(fault: ProxyFault): void {
-    this.armed.push(fault);
+  /** The next produce request meets this whose last partition, `topic/number`, is meant: it is the one to be omitted. */
+  arm(fault: ProxyFault, meant: (partition: string) => boolean = () => true): void {
+    this.armed.push({ fault, meant });
   }
 
   /** Whether an armed fault still waits for its request. */
@@ -63,10 +66,12 @@ export class FaultProxy {
   }
 
   private faultFor(request: Buffer): ProxyFault | undefined {
-    if (this.armed.length === 0 || !isProduce(request)) return undefined;
-    const fault = this.armed.shift();
-    if (fault !== undefined) this.struck.push(fault);
-    return fault;
+    const [next] = this.armed;
+    if (next === undefined || !isProduce(request)) return undefined;
+    if (!next.meant(partitionsOfProduce(request).at(-1) ?? '')) return undefined;
+    this.armed.shift();
+    this.struck.push(next.fault);
+    return next.fault;
   }
 
   /** Ends the connections whose requests are held. */

@@ -37,6 +37,8 @@ const groups: readonly (readonly string[])[] = [
 ];
 
 const lookEveryMs = 500;
+const spoilEveryMs = 5_000;
+const spoilAblatedMs = 500;
 const storeWithinMs = 90_000;
 const goalsEveryMs = 10_000;
 
@@ -72,7 +74,9 @@ export async function torture(options: TortureOptions): Promise<TortureFigures> 
     });
     const results = await ResultTail.open(stage.cluster.inside);
     const { paceMs } = options;
-    const disturber = new Disturber({ stage, slots, seed, paceMs, say });
+    // Without a rule, requests are spoiled all the time: the checks are to see it soon.
+    const spoilMs = ablate === undefined ? spoilEveryMs : spoilAblatedMs;
+    const disturber = new Disturber({ stage, slots, seed, paceMs, spoilMs, say });
     const scene = { options, stage, slots, storm, results, disturber };
     try {
       await storms(scene);
