@@ -96,6 +96,13 @@ export const topics: readonly TopicDefinition[] = [
 const deadLetterBytesMax = (recordBytesMax: number): number =>
   Math.ceil(recordBytesMax / 3) * 4 + 65_536;
 
+/** Only closed segments are compacted, and every host reads all of it at its start: they are small. */
+const compacted = {
+  'min.cleanable.dirty.ratio': '0.5',
+  'segment.ms': String(dayMs / 24),
+  'segment.bytes': '16777216',
+} as const;
+
 /**
  * Settings of a topic at the broker, as text. With three copies and up, a write counts once two brokers have it: said
  * per topic, because brokers from 4.1 on no longer take it from their own settings.
@@ -115,7 +122,7 @@ export function topicConfig(
     'max.message.bytes': String(bytesMax),
     'message.timestamp.type': 'CreateTime',
     ...(replication >= 3 ? { 'min.insync.replicas': '2' } : {}),
-    ...(compact ? { 'min.cleanable.dirty.ratio': '0.5', 'segment.ms': String(dayMs) } : {}),
+    ...(compact ? compacted : {}),
   };
 }
 

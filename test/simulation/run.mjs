@@ -82,7 +82,7 @@ function print({ schedules, records, failed, missing, coverage, seconds }) {
 }
 
 /** So many seeds show every kind of fault, or the schedules have lost one. */
-const seedsForCoverage = 60;
+const seedsForCoverage = 300;
 
 async function main(options) {
   await ensureBuilt({ quiet: true, tests: true });

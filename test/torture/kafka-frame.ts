@@ -60,7 +60,8 @@ class ProduceWalk {
   private part(topic: string): Part {
     const from = this.at;
     const partition = this.number(4);
-    this.at += Math.max(0, this.number(4));
+    const recordBytes = this.number(4);
+    this.at += Math.max(0, recordBytes);
     return { topic, partition, from, to: this.at };
   }
 

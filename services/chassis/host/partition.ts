@@ -73,7 +73,9 @@ export class Partition {
       { services: names, identity },
       { ports, presence, writer },
     );
-    this.timers = new Timers({ ports, writer, owns: (service) => this.ownership.owns(service) });
+    const { incarnation } = identity;
+    const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
+    this.timers = new Timers({ ports, writer, incarnation, epochOf });
     this.table = new SessionTable(parts.services, this.closed);
     this.settler = new Settler({
       ...parts,
@@ -91,6 +93,15 @@ export class Partition {
 
   get caughtUp(): boolean {
     return this.log.caughtUp;
+  }
+
+  get halted(): boolean {
+    return this.log.halted;
+  }
+
+  /** It cannot be read on: nothing is decided here any more. */
+  fail(error: Error): void {
+    this.log.halt(error);
   }
 
   get idle(): boolean {
@@ -128,9 +139,14 @@ export class Partition {
   }
 
   private halt(error: LongreinError): void {
+    this.stopServing();
+    this.parts.onHalt(this.name, error);
+  }
+
+  /** It cannot be read any more: whoever can must find that nobody serves it. */
+  stopServing(): void {
     this.ownership.release();
     this.timers.clear();
-    this.parts.onHalt(this.name, error);
   }
 
   private taken(): void {
@@ -251,9 +267,10 @@ export class Partition {
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.log.expected);
-      const { offset, acceptance } = this.log.history.atOrBefore(needed);
-      return { service, topic, partition, offset, acceptance };
+      const needed = this.table.holderOf(service, this.log.expected);
+      const { offset, acceptance } = this.log.history.atOrBefore(needed.offset);
+      const held = needed.session === undefined ? {} : { heldBy: needed.session };
+      return { service, topic, partition, offset, acceptance, ...held };
     });
   }
 }

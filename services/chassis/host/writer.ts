@@ -26,15 +26,18 @@ export type Batch = Readonly<{
   onDropped?: () => void;
   /** The broker has it, from this offset on. */
   onAppended?: (baseOffset: number) => void;
-  /** The broker will never take it. */
-  onRefused?: (error: Error) => void;
+  /**
+   * Not written, for certain. Only where it went `alone` does the reason say something about itself; what is not
+   * numbered is told only then.
+   */
+  onRefused?: (error: AppendError, alone: boolean) => void;
 }>;
 
 /** A message that is not a record of a session log: results, dead letters, watermarks. */
 export type PlainMessage = Readonly<{
   record: OutgoingRecord;
   onAppended?: (offset: number) => void;
-  onRefused?: (error: Error) => void;
+  onRefused?: (error: AppendError) => void;
 }>;
 
 type Queued =
@@ -45,6 +48,7 @@ type Request = Readonly<{
   records: readonly OutgoingRecord[];
   placed: readonly (Omit<PlacedRecord, 'offset'> | undefined)[];
   queued: readonly Queued[];
+  bytes: number;
 }>;
 
 export type WriterEvents = Readonly<{
@@ -58,6 +62,8 @@ export class PartitionWriter {
   private running = false;
   /** So many of the next batches go in requests of their own: one of them made the broker refuse their company. */
   private singly = 0;
+  /** Requests get no larger; less than the limit where the broker was found to take less. */
+  private bytesMax: number = limits.requestBytesMax;
   private closed = false;
 
   private readonly partition: PartitionName;
@@ -145,7 +151,7 @@ export class PartitionWriter {
         continue;
       }
       const size = encoded.reduce((sum, one) => sum + one.bytes, 0);
-      if (records.length > 0 && bytes + size > limits.requestBytesMax) break;
+      if (records.length > 0 && bytes + size > this.bytesMax) break;
       this.queue.shift();
       bytes += size;
       queued.push(next);
@@ -155,7 +161,7 @@ export class PartitionWriter {
       }
     }
     this.singly = Math.max(0, this.singly - queued.length);
-    return { records, placed, queued };
+    return { records, placed, queued, bytes };
   }
 
   private async encode(next: Queued): Promise<readonly Encoded[] | undefined> {
@@ -241,14 +247,16 @@ export class PartitionWriter {
     }
   }
 
-  private refused(request: Request, error: Error): void {
+  private refused(request: Request, error: AppendError): void {
     this.ports.logger.error({ ...this.partition, error: error.message }, 'append refused');
     const alone = request.queued.length === 1;
+    // Else the same company would come together again, and be refused again.
+    if (!alone && error.refusal === 'too-large') this.bytesMax = Math.floor(request.bytes / 2);
     const again = alone ? [] : request.queued.filter((queued) => !isNumbered(queued));
     for (const queued of request.queued) {
       if (again.includes(queued)) continue;
       if ('record' in queued) queued.onRefused?.(error);
-      else queued.batch.onRefused?.(error);
+      else queued.batch.onRefused?.(error, alone);
     }
     this.queue.unshift(...again);
     this.singly += again.length;

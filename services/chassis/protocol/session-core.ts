@@ -28,6 +28,8 @@ export type SessionCore = Readonly<{
   recent: readonly string[];
   /** Ids of inputs that nothing else makes unique, with their time; forgotten after the dedupe horizon. */
   inputs: Readonly<Record<string, number>>;
+  /** The same of inputs before those, in full pages, oldest first; bounded by `limits.rememberedInputsMax`. */
+  olderInputs?: readonly Readonly<Record<string, number>>[];
   timers: Readonly<Record<string, TimerSetting>>;
   calls: Readonly<Record<string, CallState>>;
   /** Services whose decision failed in this session: they decide no more in it. */
@@ -89,17 +91,20 @@ export function unknownSession(session: string): SessionCore {
 
 type Source = Readonly<{ service: string; incarnation: string; atMs: number }>;
 
+/** Written out, not spread: every reader makes one of each event of the log. */
 function seen(event: EventRecord, at: EventAddress, source: Source): SeenEvent {
-  const { type, version, data } = event;
-  const content = event.content ?? {};
-  return {
-    type: type as EventType,
-    version,
-    data,
-    content,
-    ...at,
-    ...source,
-  } as unknown as SeenEvent;
+  const made = {
+    type: event.type as EventType,
+    version: event.version,
+    data: event.data,
+    content: event.content ?? {},
+    record: at.record,
+    index: at.index,
+    service: source.service,
+    incarnation: source.incarnation,
+    atMs: source.atMs,
+  };
+  return made as unknown as SeenEvent;
 }
 
 const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<string, T> => {
@@ -109,14 +114,16 @@ const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<s
 
 const text = (data: JsonObject, name: string): string => String(data[name] ?? '');
 
-function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCore {
-  const last = {
-    record: record.header.id,
-    offset: record.offset,
-    atMs: Math.max(core.last.atMs, atMs),
-  };
-  return { ...core, last };
-}
+const lastOf = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore['last'] => ({
+  record: record.header.id,
+  offset: record.offset,
+  atMs: Math.max(core.last.atMs, atMs),
+});
+
+const moved = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore => ({
+  ...core,
+  last: lastOf(core, record, atMs),
+});
 
 const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
 
@@ -163,19 +170,27 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   return { core: moved(fired, record, event.atMs), events: [event] };
 }
 
-const rememberedMax = 1_000;
+/** Small: each input makes a copy of the page that it is added to. */
+const pageMax = 128;
+const pagesMax = Math.ceil(limits.rememberedInputsMax / pageMax);
 
-/** Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped. */
-function remember(
-  inputs: Readonly<Record<string, number>>,
-  id: string,
-  atMs: number,
-): Record<string, number> {
-  const all = { ...inputs, [id]: atMs };
-  if (Object.keys(all).length <= rememberedMax) return all;
-  const recent = Object.entries(all).filter((one) => one[1] > atMs - limits.dedupeHorizonMs);
-  return Object.fromEntries(recent);
+type Remembered = Pick<SessionCore, 'inputs' | 'olderInputs'>;
+
+/**
+ * Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped,
+ * and of what is not only so many.
+ */
+function remember(core: Remembered, id: string, atMs: number): Remembered {
+  const inputs = { ...core.inputs, [id]: atMs };
+  if (Object.keys(inputs).length <= pageMax) return { inputs };
+  const isRecent = (page: Readonly<Record<string, number>>): boolean =>
+    Object.values(page).some((oneMs) => oneMs > atMs - limits.dedupeHorizonMs);
+  const pages = [...(core.olderInputs ?? []), core.inputs].filter(isRecent).slice(-pagesMax);
+  return { inputs: { [id]: atMs }, olderInputs: pages };
 }
+
+const isRemembered = ({ inputs, olderInputs = [] }: Remembered, id: string): boolean =>
+  inputs[id] !== undefined || olderInputs.some((page) => page[id] !== undefined);
 
 function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): CoreStep {
   const { id } = record.header;
@@ -185,8 +200,8 @@ function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): Co
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
-  if (core.inputs[id] !== undefined) return ignore(core, 'duplicate');
-  const next = { ...core, inputs: remember(core.inputs, id, body.atMs) };
+  if (isRemembered(core, id)) return ignore(core, 'duplicate');
+  const next = { ...core, ...remember(core, id, body.atMs) };
   return { core: moved(next, record, body.atMs), events: [event] };
 }
 
@@ -241,8 +256,11 @@ function foldTurn(core: SessionCore, record: PlacedRecord, body: TurnBody): Core
   if (core.status !== 'open') return ignore(core, 'unknown-session');
   if (body.foreseen.some((id) => !core.recent.includes(id))) return ignore(core, 'foreseen-void');
   const { id } = record.header;
-  const recent = [...core.recent.slice(-(recentMax - 1)), id];
-  let next: SessionCore = { ...moved(core, record, body.atMs), recent };
+  let next: SessionCore = {
+    ...core,
+    last: lastOf(core, record, body.atMs),
+    recent: [...core.recent.slice(-(recentMax - 1)), id],
+  };
   const source = { service: body.service, incarnation: body.incarnation, atMs: body.atMs };
   const events: SeenEvent[] = [];
   for (const [index, one] of body.events.entries()) {

@@ -4,13 +4,18 @@ import { causesOnce } from './causes-once.ts';
 import { decisionsRecomputed } from './decisions-recomputed.ts';
 import { effectsOnce } from './effects-once.ts';
 import { effectsPermitted } from './effects-permitted.ts';
+import { factsOnce } from './facts-once.ts';
+import { goalsGoOn } from './goals-go-on.ts';
 import { keysSerial } from './keys-serial.ts';
 import { machinesLegal } from './machines-legal.ts';
 import { memberOrder } from './member-order.ts';
 import { noSurprises } from './no-surprises.ts';
+import { noToy } from './no-toy.ts';
 import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
 import { sessionsClose } from './sessions-close.ts';
+import { sinkRows } from './sink-rows.ts';
+import { spendInBudget } from './spend-in-budget.ts';
 import { timeOrder } from './time-order.ts';
 import type { Checker, Violation } from './violation.ts';
 import { watermarksRestore } from './watermarks-restore.ts';
@@ -29,10 +34,15 @@ const checkers: readonly Checker[] = [
   timeOrder,
   keysSerial,
   noSurprises,
+  sinkRows,
+  goalsGoOn,
+  factsOnce,
+  spendInBudget,
+  noToy,
 ];
 
-/** Restores that one run is checked with. */
-const restoresMax = 12;
+/** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */
+const restoresMax = 5;
 
 /** All that is wrong with a run. */
 export async function checkRun(run: Run): Promise<readonly Violation[]> {

@@ -4,8 +4,22 @@ import { buildServices } from '../../support/memory-services.ts';
 import { quietPorts } from '../../support/quiet-ports.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
+import { asRelease, releases } from './releases.ts';
 
-export type Logics = ReadonlyMap<string, { logic: AnyLogic; topics: readonly string[] }>;
+export type KnownLogic = Readonly<{
+  logic: AnyLogic;
+  topics: readonly string[];
+  /** The logic of every release, by the behaviour that its turns name. */
+  byBehaviour: ReadonlyMap<number, AnyLogic>;
+}>;
+
+export type Logics = ReadonlyMap<string, KnownLogic>;
+
+/** A logic with what the other releases make of it. */
+export function knownLogic(logic: AnyLogic, topics: readonly string[]): KnownLogic {
+  const all = releases.map((release) => asRelease(release, logic));
+  return { logic, topics, byBehaviour: new Map(all.map((one) => [one.behaviour, one])) };
+}
 
 let built: Logics | undefined;
 
@@ -19,7 +33,10 @@ export async function realLogics(): Promise<Logics> {
   };
   const clock = new VirtualClock();
   const ports = quietPorts(new MemoryCluster({ scheduler: clock }).connect('nobody'), clock);
-  const services = await buildServices(['all'], world, { ports, housekeepingMs: 1_000 });
-  built = new Map(services.map(({ hosted: { logic, topics } }) => [logic.name, { logic, topics }]));
+  const names = ['all', 'event-store'];
+  const services = await buildServices(names, world, { ports, housekeepingMs: 1_000 });
+  built = new Map(
+    services.map(({ hosted: { logic, topics } }) => [logic.name, knownLogic(logic, topics)]),
+  );
   return built;
 }
