@@ -21,6 +21,7 @@ it('three brokers and all services under load, each killed in turn, lose nothing
     minutes,
     goalsPerSecond: 0.8,
     paceMs: paceOf(minutes),
+    spoilMs: 5_000,
     patienceMs: 180_000,
     say: (line) => lines.push(line),
   });

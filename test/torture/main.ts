@@ -9,13 +9,14 @@ import { torture } from './torture.ts';
 
 const usage = `Runs brokers, registry, ClickHouse and services as processes under load, kills them at random, and checks the log.
 
-  npm run torture -- [--minutes M] [--seed S] [--rate R] [--pace MS] [--ablate RULE] [--keep]
+  npm run torture -- [--minutes M] [--seed S] [--rate R] [--pace MS] [--spoil MS] [--ablate RULE] [--keep]
   npm run torture -- recovery [--sessions N]
 
   --minutes  how long load and kills go on, default 3
   --seed     of the schedule, default: one that is printed
   --rate     goals a second, default 1
   --pace     milliseconds between two disturbances, default 4500, less where the run is short
+  --spoil    milliseconds between two requests to a broker that are spoiled, default 5000, with --ablate 500
   --patience seconds that the last goal may take after the last disturbance, default 180
   --ablate   the hosts go without this rule of DESIGN 3: 2 or 15; the checks must find it
   --keep     keeps the directory of the run where nothing was violated, too
@@ -38,6 +39,7 @@ const options = {
   seed: text,
   rate: text,
   pace: text,
+  spoil: text,
   patience: text,
   ablate: text,
   sessions: text,
@@ -80,6 +82,7 @@ async function tortured(values: Values, { dir, say }: Place): Promise<boolean> {
     minutes,
     goalsPerSecond: numberOf('rate', values.rate, 1),
     paceMs: numberOf('pace', values.pace, paceOf(minutes)),
+    spoilMs: numberOf('spoil', values.spoil, values.ablate === undefined ? 5_000 : 500),
     patienceMs: numberOf('patience', values.patience, 180) * 1_000,
     ...(values.ablate === undefined ? {} : { ablate: values.ablate }),
     say,

@@ -20,6 +20,8 @@ export type TortureOptions = Readonly<{
   goalsPerSecond: number;
   /** Between two disturbances, on average. */
   paceMs: number;
+  /** Between two requests that a proxy spoils. */
+  spoilMs: number;
   /** How long after the last disturbance the last goal may end. */
   patienceMs: number;
   ablate?: string;
@@ -37,8 +39,6 @@ const groups: readonly (readonly string[])[] = [
 ];
 
 const lookEveryMs = 500;
-const spoilEveryMs = 5_000;
-const spoilAblatedMs = 500;
 const storeWithinMs = 90_000;
 const goalsEveryMs = 10_000;
 
@@ -73,9 +73,7 @@ export async function torture(options: TortureOptions): Promise<TortureFigures> 
       perSecond: options.goalsPerSecond,
     });
     const results = await ResultTail.open(stage.cluster.inside);
-    const { paceMs } = options;
-    // Without a rule, requests are spoiled all the time: the checks are to see it soon.
-    const spoilMs = ablate === undefined ? spoilEveryMs : spoilAblatedMs;
+    const { paceMs, spoilMs } = options;
     const disturber = new Disturber({ stage, slots, seed, paceMs, spoilMs, say });
     const scene = { options, stage, slots, storm, results, disturber };
     try {
