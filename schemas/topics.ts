@@ -103,10 +103,14 @@ const compacted = {
   'segment.bytes': '16777216',
 } as const;
 
-/** Settings of a topic at the broker, as text. `minInSync` is for replication factor 3 and up. */
+/**
+ * Settings of a topic at the broker, as text. With three copies and up, a write counts once two brokers have it: said
+ * per topic, because brokers from 4.1 on no longer take it from their own settings.
+ */
 export function topicConfig(
   topic: TopicDefinition,
   recordBytesMax: number,
+  replication = 1,
 ): Record<string, string> {
   const compact = topic.cleanup === 'compact';
   const isDeadLetters = topic.name === deadLettersTopic;
@@ -117,6 +121,7 @@ export function topicConfig(
     'retention.bytes': '-1',
     'max.message.bytes': String(bytesMax),
     'message.timestamp.type': 'CreateTime',
+    ...(replication >= 3 ? { 'min.insync.replicas': '2' } : {}),
     ...(compact ? compacted : {}),
   };
 }

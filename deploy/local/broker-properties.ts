@@ -4,6 +4,8 @@ export interface BrokerNode {
   readonly id: number;
   readonly brokerPort: number;
   readonly controllerPort: number;
+  /** A listener apart for clients that reach the broker by way of another port, such as a proxy's. */
+  readonly outside?: { readonly port: number; readonly advertisedPort: number };
 }
 
 export interface BrokerPropertiesOptions {
@@ -20,22 +22,30 @@ const host = '127.0.0.1';
 
 /** server.properties of one node that is broker and controller. */
 export function brokerProperties(options: BrokerPropertiesOptions): string {
-  const lines = [...addresses(options), ...copies(options.nodes.length), ...manners];
+  const several = options.nodes.length > 1 ? balance : [];
+  const lines = [...addresses(options), ...copies(options.nodes.length), ...manners, ...several];
   return `${lines.join('\n')}\n`;
 }
 
 function addresses({ self, nodes, dataDir }: BrokerPropertiesOptions): string[] {
   const client = `PLAINTEXT://${host}:${self.brokerPort}`;
   const voters = nodes.map((node) => `${node.id}@${host}:${node.controllerPort}`).join(',');
+  const { outside } = self;
+  const listeners = [client, `CONTROLLER://${host}:${self.controllerPort}`];
+  const advertised = [client];
+  if (outside !== undefined) {
+    listeners.push(`OUTSIDE://${host}:${outside.port}`);
+    advertised.push(`OUTSIDE://${host}:${outside.advertisedPort}`);
+  }
   return [
     'process.roles=broker,controller',
     `node.id=${self.id}`,
     `controller.quorum.voters=${voters}`,
-    `listeners=${client},CONTROLLER://${host}:${self.controllerPort}`,
-    `advertised.listeners=${client}`,
+    `listeners=${listeners.join(',')}`,
+    `advertised.listeners=${advertised.join(',')}`,
     'controller.listener.names=CONTROLLER',
     'inter.broker.listener.name=PLAINTEXT',
-    'listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,OUTSIDE:PLAINTEXT',
     `log.dirs=${dataDir}`,
   ];
 }
@@ -74,3 +84,6 @@ const manners = [
   'broker.session.timeout.ms=5000',
   'broker.heartbeat.interval.ms=500',
 ];
+
+// A broker that comes back gets its partitions back within seconds, not after the usual five minutes.
+const balance = ['leader.imbalance.check.interval.seconds=10'];

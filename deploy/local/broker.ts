@@ -28,6 +28,14 @@ export interface BrokerOptions {
   readonly fresh: boolean;
   /** Name of process, log and archive; `broker` if not given. */
   readonly name?: string;
+  /** Where the broker is one of several. */
+  readonly cluster?: BrokerCluster;
+}
+
+export interface BrokerCluster {
+  readonly id: string;
+  readonly self: BrokerNode;
+  readonly nodes: readonly BrokerNode[];
 }
 
 // A small heap and a compiler that stops early: half the memory and a quicker start, and the log is
@@ -102,9 +110,9 @@ async function writeProperties(
   dir: string,
   dataDir: string,
 ): Promise<void> {
-  const { brokerPort, controllerPort } = options;
-  const self: BrokerNode = { id: 1, brokerPort, controllerPort };
-  const text = brokerProperties({ self, nodes: [self], dataDir });
+  const { brokerPort, controllerPort, cluster } = options;
+  const self: BrokerNode = cluster?.self ?? { id: 1, brokerPort, controllerPort };
+  const text = brokerProperties({ self, nodes: cluster?.nodes ?? [self], dataDir });
   await writeFile(join(dir, `${dataDir}.properties`), text);
 }
 
@@ -120,7 +128,7 @@ async function format(options: BrokerOptions, dir: string, archive: ClassData): 
     'kafka.tools.StorageTool',
     'format',
     '-t',
-    newClusterId(),
+    options.cluster?.id ?? newClusterId(),
     '-c',
     `${part}.properties`,
   ];

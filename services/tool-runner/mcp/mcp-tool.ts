@@ -119,6 +119,7 @@ async function send(sending: Sending): Promise<ToolOutcome> {
   const { target, session, call, deadline } = sending;
   try {
     const answer = await session.call({
+      callId: call.callId,
       tool: target.tool,
       arguments: isObject(call.arguments) ? call.arguments : {},
       traceparent: call.traceparent,

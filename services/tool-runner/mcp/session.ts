@@ -20,6 +20,8 @@ const noTimeoutMs = 2_147_483_647;
 /** For a sign of life after a call that timed out. */
 const pingTimeoutMs = 5_000;
 const toolPagesMax = 100;
+/** In `_meta` of a call. */
+const idempotencyKeyName = 'longrein/idempotencyKey';
 
 export type SessionOptions = ProcessTransportOptions &
   Readonly<{
@@ -34,6 +36,8 @@ export type SessionOptions = ProcessTransportOptions &
   }>;
 
 export type SessionCall = Readonly<{
+  /** Handed over as the idempotency key: a server that keeps it makes a repeated call once. */
+  callId: string;
   tool: string;
   arguments: JsonObject;
   traceparent: string | undefined;
@@ -111,9 +115,11 @@ export class McpSession {
    * Calls a tool. Rejects with what the SDK throws, when the server ends, and when the signal
    * fires.
    */
-  call({ tool, arguments: given, traceparent, signal }: SessionCall): Promise<CallToolResult> {
-    const meta = traceparent === undefined ? {} : { _meta: { traceparent } };
-    const params = { name: tool, arguments: { ...given }, ...meta };
+  call(given: SessionCall): Promise<CallToolResult> {
+    const { callId, tool, traceparent, signal } = given;
+    const trace = traceparent === undefined ? {} : { traceparent };
+    const _meta = { [idempotencyKeyName]: callId, ...trace };
+    const params = { name: tool, arguments: { ...given.arguments }, _meta };
     const request = { method: 'tools/call' as const, params };
     return this.#client.request(request, CallToolResultSchema, { signal, timeout: noTimeoutMs });
   }

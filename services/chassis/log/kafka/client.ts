@@ -24,6 +24,7 @@ import {
   throwIfFailed,
 } from './failure.ts';
 import type { WireBroker } from './internals.ts';
+import { RequestsOnTheWay } from './requests.ts';
 import { atMost } from './wake.ts';
 import { type Answers, ask } from './wire.ts';
 
@@ -39,10 +40,9 @@ export class KafkaConnections {
   readonly #addresses = new Map<number, Address>();
   readonly #brokers = new Map<string, WireBroker>();
   readonly #ready = new WeakSet<WireBroker>();
+  readonly #requests = new RequestsOnTheWay();
   readonly #leaders = new Map<string, ReadonlyMap<number, number>>();
   readonly #lookups = new Map<string, Promise<ReadonlyMap<number, number>>>();
-  /** Each ends a request that is on the way. */
-  readonly #ends = new Set<() => void>();
   #closed = false;
 
   constructor(access: KafkaAccess) {
@@ -108,7 +108,7 @@ export class KafkaConnections {
     let broker: WireBroker | undefined;
     try {
       broker = await this.#connect(address);
-      return await this.#untilClosed(work(broker));
+      return await this.#requests.track(broker, work);
     } catch (thrown) {
       if (broker === undefined) throw brokerUnreachable([keyOf(address)], thrown);
       this.#drop(broker, thrown);
@@ -135,28 +135,19 @@ export class KafkaConnections {
     return nodeId;
   }
 
-  /** kafkajs never settles a request that is sent in the very moment in which its connection is ended. */
-  #untilClosed<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const end = (): void => reject(logClosed());
-      this.#ends.add(end);
-      work.then(resolve, reject).finally(() => this.#ends.delete(end));
-    });
-  }
-
   /** Ends a broker whose connection cannot be trusted any more; the next use connects anew. */
   #drop(broker: WireBroker, reason: unknown): void {
     for (const [address, known] of this.#brokers) {
       if (known === broker) this.#brokers.delete(address);
     }
     dropBroker(broker, toError(reason));
+    this.#requests.fail(broker, toError(reason));
   }
 
   close(): void {
     this.#closed = true;
     const reason = logClosed();
     for (const broker of this.#brokers.values()) this.#drop(broker, reason);
-    for (const end of this.#ends) end();
   }
 
   async #lookUp(topic: string): Promise<ReadonlyMap<number, number>> {
@@ -175,7 +166,7 @@ export class KafkaConnections {
       let broker: WireBroker | undefined;
       try {
         broker = await this.#connect(address);
-        return await ask(broker, api, args);
+        return await this.#requests.track(broker, (one) => ask(one, api, args));
       } catch (thrown) {
         failure = thrown;
         if (broker !== undefined) this.#drop(broker, thrown);

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvariantError, LongreinError, toError } from '../../errors.ts';
 import { partitionKey, positionOutOfRange } from '../log-error.ts';
-import type { PartitionName, ReaderHandlers } from '../port.ts';
+import type { LogRecord, PartitionName, ReaderHandlers } from '../port.ts';
 import { brokerAnswerError } from './failure.ts';
 import type { FetchedPartition } from './fetch-answer.ts';
 import type { Reading, ReadingTable } from './reading.ts';
@@ -16,6 +16,8 @@ const TOPIC_AUTHORIZATION_FAILED = 29;
  * After decoding this much the event loop gets a turn, so that heartbeats and appends are not late.
  */
 const BYTES_PER_TURN = 512 * 1024;
+/** And after handing over so many records: what their owner does with them takes its time, too. */
+const RECORDS_PER_TURN = 100;
 
 /** What is left to the reader: partitions whose leader has to be found again, and why. */
 export type Displaced = Readonly<{ readings: readonly Reading[]; error: Error | undefined }>;
@@ -39,7 +41,7 @@ export class Delivery {
     for (const part of fetched) {
       const reading = requested.find((one) => isNamed(one.name, part));
       if (reading === undefined || !this.#table.holds(reading)) continue;
-      const failure = this.#deliverPartition(reading, part);
+      const failure = await this.#deliverPartition(reading, part);
       if (failure !== undefined) displaced.push(reading);
       error ??= failure;
       bytes += part.bytes.length;
@@ -57,7 +59,7 @@ export class Delivery {
     this.#handlers.onPartitionError(name, error);
   }
 
-  #deliverPartition(reading: Reading, part: FetchedPartition): Error | undefined {
+  async #deliverPartition(reading: Reading, part: FetchedPartition): Promise<Error | undefined> {
     const where = `Partition ${part.topic}/${part.partition}`;
     if (part.errorCode === OFFSET_OUT_OF_RANGE) {
       this.giveUp(reading.name, positionOutOfRange(reading.name, reading.position));
@@ -69,22 +71,36 @@ export class Delivery {
     }
     if (part.errorCode !== 0) return brokerAnswerError(part.errorCode, where);
     // What arrives for a paused partition is fetched again later.
-    if (!reading.paused && part.bytes.length > 0) this.#handOver(reading, part.bytes);
+    if (!reading.paused && part.bytes.length > 0) await this.#handOver(reading, part.bytes);
     return undefined;
   }
 
-  #handOver(reading: Reading, bytes: Buffer): void {
+  async #handOver(reading: Reading, bytes: Buffer): Promise<void> {
     const decoded = this.#decode(reading, bytes);
     if (decoded === undefined) return;
+    const { records, nextOffset } = decoded;
+    for (let from = 0; from < records.length; from += RECORDS_PER_TURN) {
+      if (from > 0) await nextTurn();
+      // What is left is fetched again later, from where the owner then wants it.
+      if (reading.paused || !this.#table.holds(reading)) return;
+      const some = records.slice(from, from + RECORDS_PER_TURN);
+      if (!this.#hand(reading, some)) return;
+    }
+    if (this.#table.holds(reading) && !reading.paused) reading.position = nextOffset;
+  }
+
+  /** False where the owner cannot take them. */
+  #hand(reading: Reading, records: readonly LogRecord[]): boolean {
     // Before the call, because the owner may assign another position in it.
-    reading.position = decoded.nextOffset;
-    if (decoded.records.length === 0) return;
+    reading.position = (records.at(-1)?.offset ?? reading.position) + 1;
     try {
-      this.#handlers.onRecords(reading.name, decoded.records);
+      this.#handlers.onRecords(reading.name, records);
+      return true;
     } catch (thrown) {
       const where = partitionKey(reading.name);
       const message = `The handler of ${where} threw: ${toError(thrown).message}`;
       this.giveUp(reading.name, new InvariantError(message, thrown));
+      return false;
     }
   }
 

@@ -76,10 +76,10 @@ afterEach(async () => {
 });
 
 describe('a call of an MCP tool', () => {
-  it('brings arguments and trace there, and structured content back', async () => {
+  it('brings arguments, trace and its idempotency key there, and structured content back', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const outcome = await call('say', { a: [1] }, { traceparent });
-    expect(resultOf(outcome)).toEqual({ given: { a: [1] }, traceparent });
+    expect(resultOf(outcome)).toEqual({ given: { a: [1] }, traceparent, idempotencyKey: 'call-1' });
     expect(outcome).toMatchObject({ notes: { server: 'unruly', isolation: 'host-process' } });
   });
 
