@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { type AblatableRule, rulesNamed } from '../ablation.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { logLevels } from '../telemetry/logger.ts';
 import { packageRoot } from './package-root.ts';
@@ -35,6 +36,7 @@ const environmentSchema = z.object({
   LONGREIN_HOUSEKEEPING_MS: whole(100, 600_000).default(5_000),
   LONGREIN_LOG_LEVEL: z.enum(logLevels).default('info'),
   LONGREIN_MODEL: z.string().min(3).max(200).optional(),
+  LONGREIN_ABLATE: list.optional(),
   LONGREIN_HOST: z.string().min(1).max(100).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
 });
@@ -57,6 +59,8 @@ export type RuntimeConfig = Readonly<{
   otlpEndpoint: string | undefined;
   /** `provider/model` that every model alias of the catalog stands for; undefined: as the files say. */
   model: string | undefined;
+  /** Rules of the log that are taken away, for tests only. */
+  ablate: readonly AblatableRule[];
 }>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -128,5 +132,6 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     host: given.LONGREIN_HOST ?? `host-${process.pid}`,
     otlpEndpoint: given.OTEL_EXPORTER_OTLP_ENDPOINT,
     model: given.LONGREIN_MODEL,
+    ablate: rulesNamed(given.LONGREIN_ABLATE ?? []),
   });
 }

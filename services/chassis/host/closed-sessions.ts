@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
 import type { ClosedSegment } from './watermarks.ts';
 
@@ -42,6 +43,7 @@ export class ClosedSessions {
   }
 
   private closingOf(session: string): number | undefined {
+    if (ablated('8b')) return undefined;
     for (const sessions of this.segments.values()) {
       const closing = sessions[session];
       if (closing !== undefined) return closing;

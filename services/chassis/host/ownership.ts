@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
 import { type AcceptanceState, nextEpochNumber } from '../protocol/acceptance.ts';
 import type { EpochBody, RecordHeader } from '../protocol/record.ts';
@@ -69,6 +70,7 @@ export class Ownership {
 
   /** A request of ours was refused for good: its numbers are void with the epoch (DESIGN 3.2). */
   renew(acceptance: AcceptanceState): void {
+    if (ablated('2d')) return;
     this.owned.clear();
     if (this.assigned) this.request(acceptance);
   }
@@ -115,11 +117,13 @@ export class Ownership {
       if (this.assigned) this.retryLater(acceptance);
     };
     this.parts.writer.push({ records: [{ id, body, traceparent: '' }], onRefused });
+    if (ablated('1a')) for (const service of this.services) this.owned.set(service, number);
   }
 
   /** Asks again after T with jitter, but only where the current owner is not heard of (DESIGN 3.1). */
   private retryLater(acceptance: AcceptanceState): void {
     this.cancelRetry?.();
+    if (ablated('1b')) return;
     const { clock, random } = this.parts.ports;
     const delayMs = limits.presenceMs * (0.2 + 0.3 * random.fraction());
     this.cancelRetry = clock.after(delayMs, () => {

@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
@@ -108,6 +109,7 @@ export class Partition {
     this.claimed = false;
     this.ownership.release();
     this.timers.clear();
+    if (ablated('9d')) this.effects.forget();
   }
 
   /** The group gave it back: what was appended meanwhile must be read before anything is decided. */
@@ -160,9 +162,16 @@ export class Partition {
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
     this.parts.ports.logger.info({ ...this.name, won, number: header.epoch }, 'partition owned');
+    this.act();
+  }
+
+  /** Ownership was won: all that is due is looked at. */
+  private act(): void {
     for (const slot of this.table.slots()) {
-      this.timers.rearm(slot);
-      this.settler.kick(slot);
+      if (!ablated('10c')) this.timers.rearm(slot);
+      if (ablated('7b')) slot.forgetCauses();
+      else this.settler.kick(slot);
+      if (ablated('12c')) slot.forgetDeliveries();
       this.settle(slot.session);
     }
   }
@@ -194,7 +203,8 @@ export class Partition {
     const own = header.kind === 'turn' && header.incarnation === this.parts.identity.incarnation;
     const seat = this.table.get(session)?.seats.get(header.service);
     const service = this.parts.services.find((one) => one.logic.name === header.service);
-    if (!own || this.log.wasThere(offset) || seat === undefined || service === undefined) return;
+    const before = this.log.wasThere(offset) && !ablated('9b');
+    if (!own || before || ablated('9a') || seat === undefined || service === undefined) return;
     const at = { entry: seat.entry, traceparent: header.traceparent };
     this.effects.startAll(service, this.table.claimsOf(record), at);
   }
@@ -206,6 +216,7 @@ export class Partition {
     this.claimed = true;
     this.table.dropUnknown();
     this.ownership.ask(this.log.acceptance);
+    if (ablated('1a')) this.act();
   }
 
   /** The host is about to end: running effects may end, and nothing more is decided. */
@@ -251,9 +262,11 @@ export class Partition {
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.firstNeeded(service, this.log.expected);
+      const { expected } = this.log;
+      const needed = ablated('11b') ? expected : this.table.firstNeeded(service, expected);
       const { offset, acceptance } = this.log.history.atOrBefore(needed);
-      return { service, topic, partition, offset, acceptance };
+      const at = { service, topic, partition, offset };
+      return { ...at, acceptance: ablated('11c') ? {} : acceptance };
     });
   }
 }

@@ -1,12 +1,14 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
-import { decideEntry, type FactsInput } from '../protocol/decision.ts';
+import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
 import { canonical, sha256 } from '../protocol/hash.ts';
 import type { CheckpointBody } from '../protocol/record.ts';
 import { recordHash, saltOf, sealContent } from '../protocol/seal.ts';
 import { saveEntry } from '../protocol/service-fold.ts';
 import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
+import { earlier, foldEarly, startEarly } from './early.ts';
 import type { EffectTable } from './effects.ts';
 import type { Outlet } from './outlet.ts';
 import type { HostIdentity, Ownership } from './ownership.ts';
@@ -49,12 +51,14 @@ export class Settler {
   }
 
   settle(slot: Slot): void {
-    if (slot.inFlight.size > 0) return;
+    if (slot.inFlight.size > 0 && !ablated('6a')) return;
     const turns: (SealedTurn & { traceparent: string })[] = [];
     for (const service of this.parts.services) {
       const seat = slot.seats.get(service.logic.name);
-      if (seat?.known !== true || !this.parts.ownership.owns(service.logic.name)) continue;
-      this.deliver(slot, seat);
+      if (seat?.known !== true) continue;
+      const owned = this.parts.ownership.owns(service.logic.name);
+      if (owned || ablated('12a')) this.deliver(slot, seat);
+      if (!owned) continue;
       const turn = this.decide(service, seat, slot);
       if (turn !== undefined) turns.push(turn);
     }
@@ -99,7 +103,10 @@ export class Settler {
     const epoch = this.parts.ownership.epochOf(service.logic.name) ?? 0;
     const { incarnation, release } = this.parts.identity;
     const author = { epoch, incarnation, release };
-    const turn = buildTurn(service.logic, seat.entry, { drafts, facts, author, foreseen: [] });
+    const turn = buildTurn(service.logic, ablated('4b') ? earlier(seat.entry) : seat.entry, {
+      ...{ drafts, author, foreseen: [] },
+      facts: ablated('4a') ? noFacts(facts.nowMs) : facts,
+    });
     return { ...turn, traceparent: this.trace(slot, seat, turn) };
   }
 
@@ -120,7 +127,8 @@ export class Settler {
 
   private factsOf(service: HostedService, seat: Seat, delivered: readonly string[]): FactsInput {
     const { core, state } = seat.entry;
-    const nowMs = Math.max(core.last.atMs, this.parts.ports.clock.nowMs());
+    const clockMs = this.parts.ports.clock.nowMs();
+    const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
     const gathered = service.facts?.(state, core.meta) ?? { facts: {} };
     return {
       nowMs,
@@ -140,6 +148,8 @@ export class Settler {
       this.parts.onSettle(slot.session);
     };
     for (const turn of turns) slot.inFlight.add(turn.id);
+    if (ablated('3a')) foldEarly(slot, turns);
+    if (ablated('9a')) startEarly(slot, turns, this.parts);
     const records: DraftRecord[] = turns.map(({ id, body, traceparent }) => ({
       id,
       body,
@@ -169,6 +179,7 @@ export class Settler {
         session: seat.entry.core.meta,
         traceparent: slot.traces.get(event.record) ?? slot.traceparent,
       };
+      if (ablated('12b')) slot.acknowledged.add(address);
       const sent = deliveries(event, seat.entry.core.meta).map((one) =>
         this.parts.outlet.deliver(one, origin),
       );
@@ -192,10 +203,11 @@ export class Settler {
    * watermark far behind the position: an idle session is carried forward (DESIGN 3.11).
    */
   checkpoint(slot: Slot, at: { recordsLeast: number; position: number }): void {
-    if (slot.inFlight.size > 0) return;
+    if (slot.inFlight.size > 0 && !ablated('11a')) return;
     for (const seat of slot.seats.values()) {
       const epoch = this.parts.ownership.epochOf(seat.logic.name);
-      if (epoch === undefined || !seat.known || seat.entry.causes.length > 0) continue;
+      const open = seat.entry.causes.length > 0 && !ablated('11a');
+      if (epoch === undefined || !seat.known || open) continue;
       const needed = Math.max(seat.firstNeeded, seat.carriedAt);
       const holds = at.position - needed > limits.carryForwardRecords;
       const due = holds || seat.sinceCheckpoint >= at.recordsLeast;

@@ -1,3 +1,4 @@
+import { ablated } from '../ablation.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
 import { foldEntry, newEntry, restoreEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import type { AnyLogic } from '../protocol/service-logic.ts';
@@ -57,6 +58,17 @@ export class Slot {
     return seat;
   }
 
+  /** For a host without rule 7: what is open counts as answered. */
+  forgetCauses(): void {
+    for (const seat of this.seats.values()) seat.entry = { ...seat.entry, causes: [] };
+  }
+
+  /** For a host without rule 12: what is open counts as sent. */
+  forgetDeliveries(): void {
+    for (const { entry } of this.seats.values())
+      for (const address of Object.keys(entry.outbox)) this.sending.add(address);
+  }
+
   trace(record: PlacedRecord): void {
     const { id, traceparent } = record.header;
     if (traceparent === '') return;
@@ -87,6 +99,7 @@ export function foldSeat(
   fold: (core: SessionCore) => CoreStep,
 ): CoreStep | undefined {
   const { core } = seat.entry;
+  if (ablated('3a') && core.recent.includes(record.header.id)) return fold(core);
   if (record.offset <= core.last.offset) return undefined;
   const step = fold(core);
   const before = seat.entry;
@@ -115,5 +128,6 @@ export function restoreSeat(seat: Seat, record: PlacedRecord): void {
   seat.rootCursor = body.cursor.offset;
   seat.firstNeeded = Math.min(offset, body.cursor.offset + 1);
   seat.waiting = seat.waiting.filter((one) => one.offset > body.cursor.offset);
+  if (ablated('11d')) seat.waiting = [];
   for (const one of seat.waiting) foldSeat(seat, one, sharedCoreFold(one));
 }

@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import { hasLargeContent, spillContents } from '../content/spill.ts';
 import { toError } from '../errors.ts';
 import { AppendError } from '../log/append-error.ts';
@@ -125,7 +126,9 @@ export class PartitionWriter {
   private async run(): Promise<void> {
     while (this.queue.length > 0 && !this.closed) {
       const request = await this.nextRequest();
-      if (request.records.length > 0) await this.send(request);
+      if (request.records.length === 0) continue;
+      const sent = this.send(request);
+      if (!ablated('2b')) await sent;
     }
     this.running = false;
   }
@@ -206,14 +209,19 @@ export class PartitionWriter {
         this.appended(request, baseOffset);
         return;
       } catch (thrown) {
-        if (thrown instanceof AppendError && thrown.failure === 'refused') {
+        if (thrown instanceof AppendError && (thrown.failure === 'refused' || ablated('14a'))) {
           this.refused(request, thrown);
           return;
         }
         if (this.closed) return;
         await this.pause(attempt, toError(thrown), 'append not acknowledged; same bytes again');
+        if (ablated('2a')) this.renumber(request);
       }
     }
+  }
+
+  private renumber({ records, placed }: Request): void {
+    for (const [index, record] of records.entries()) this.numbered(record, placed[index]?.body);
   }
 
   private pause(attempt: number, error: Error, message: string): Promise<void> {
@@ -228,7 +236,8 @@ export class PartitionWriter {
     const records = request.placed.flatMap((one, index) =>
       one === undefined ? [] : [{ ...one, offset: baseOffset + index }],
     );
-    if (records.length === request.records.length) this.events.onAppended(records);
+    const whole = records.length === request.records.length && !ablated('2a');
+    if (whole) this.events.onAppended(records);
     let offset = baseOffset;
     for (const queued of request.queued) {
       if ('record' in queued) {

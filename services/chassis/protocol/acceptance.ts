@@ -1,3 +1,4 @@
+import { ablated } from '../ablation.ts';
 import type { RecordHeader } from './record.ts';
 
 /**
@@ -26,8 +27,9 @@ function acceptEpoch(state: AcceptanceState, header: RecordHeader): boolean {
 function acceptNumbered(state: AcceptanceState, header: RecordHeader): boolean {
   const current = state[header.service];
   if (current === undefined) return false;
-  if (header.epoch !== current.number || header.incarnation !== current.incarnation) return false;
-  if (header.sequence !== current.sequence + 1) return false;
+  const mine = header.epoch === current.number && header.incarnation === current.incarnation;
+  if (!mine) return ablated('1c');
+  if (header.sequence !== current.sequence + 1 && !ablated('2c')) return false;
   current.sequence = header.sequence;
   return true;
 }

@@ -1,6 +1,7 @@
 import type { EventAddress, EventType, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
 import type { EventRecord } from './seal.ts';
 import { addressOf, type OpenCall, type SessionMeta } from './service-logic.ts';
@@ -138,7 +139,7 @@ function openSession(core: SessionCore, record: PlacedRecord, event: SeenEvent):
 function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
   if (openings.has(event.type)) return openSession(core, record, event);
   if (core.status === 'cancelled-early') return ignore(core, 'duplicate');
-  if (!cancels.has(event.type)) return ignore(core, 'unknown-session');
+  if (!cancels.has(event.type) || ablated('8c')) return ignore(core, 'unknown-session');
   const inputs = { [record.header.id]: event.atMs };
   const early: SessionCore = { ...core, status: 'cancelled-early', inputs, earlyCancel: event };
   return { ...ignore(moved(early, record, event.atMs), 'unknown-session') };
@@ -147,7 +148,8 @@ function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent
 function settleCall(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
   const data = event.data as unknown as JsonObject;
   const call = core.calls[text(data, 'call')];
-  if (call === undefined || !call.claims.includes(text(data, 'claim'))) return ignore(core, 'late');
+  const open = call?.claims.includes(text(data, 'claim')) === true;
+  if (!open && !ablated('9f')) return ignore(core, 'late');
   const settled = { ...core, calls: without(core.calls, text(data, 'call')) };
   return { core: moved(settled, record, event.atMs), events: [event] };
 }
@@ -157,7 +159,9 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   const timer = text(data, 'timer');
   const setting = core.timers[timer];
   const same = setting?.record === data['record'] && setting?.index === data['index'];
-  if (setting === undefined || !same || event.atMs < setting.dueAtMs)
+  const current = setting !== undefined && same;
+  const early = event.atMs < Number(data['dueAtMs']);
+  if ((!current && !ablated('10b')) || (early && !ablated('10a')))
     return ignore(core, 'superseded');
   const fired = { ...core, timers: without(core.timers, timer) };
   return { core: moved(fired, record, event.atMs), events: [event] };
@@ -185,7 +189,7 @@ function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): Co
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
-  if (core.inputs[id] !== undefined) return ignore(core, 'duplicate');
+  if (core.inputs[id] !== undefined && !ablated('8a')) return ignore(core, 'duplicate');
   const next = { ...core, inputs: remember(core.inputs, id, body.atMs) };
   return { core: moved(next, record, body.atMs), events: [event] };
 }
