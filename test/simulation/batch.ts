@@ -1,12 +1,26 @@
-import { checkRun } from './checkers/checkers.ts';
+import { type AblatableRule, takeAway } from '../../services/chassis/ablation.ts';
+import { toError } from '../../services/chassis/errors.ts';
+import { checkRun, ends } from './checkers/checkers.ts';
 import type { Violation } from './checkers/violation.ts';
+import { ruleAway } from './rules.ts';
 import { addCoverage, type Coverage } from './world/coverage.ts';
 import { type Run, runSchedule } from './world/run.ts';
-import { scheduleOf } from './world/schedule.ts';
+import { type Schedule, scheduleOf } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
 
 /** One seed in `repeatEvery` is run twice: the same seed must give the same log. */
 const repeatEvery = 10;
+
+export type Trial = Readonly<{
+  schedule: Schedule;
+  /** The rule that is taken away. */
+  ablate?: AblatableRule | undefined;
+  /** Runs it twice and compares. */
+  twice?: boolean;
+}>;
+
+/** `run`: undefined where it did not come to its end. */
+export type Verdict = Readonly<{ run: Run | undefined; violations: readonly Violation[] }>;
 
 export type SeedResult = Readonly<{
   seed: number;
@@ -23,13 +37,38 @@ export async function checkSameLog(run: Run, sabotage: Sabotage = {}): Promise<V
   return [{ rule, detail: `fingerprints ${run.fingerprint} and ${again.fingerprint}` }];
 }
 
+async function tryWith(trial: Trial): Promise<Verdict> {
+  const { schedule, ablate, twice } = trial;
+  const { sabotage = {}, everyReader } = ablate === undefined ? {} : ruleAway(ablate);
+  takeAway(ablate === undefined ? [] : [ablate]);
+  const run = await runSchedule(schedule, sabotage);
+  const more = twice === true ? await checkSameLog(run, sabotage) : [];
+  if (everyReader !== true) takeAway([]);
+  return { run, violations: [...(await checkRun(run)), ...more] };
+}
+
+/** Runs a schedule and checks it. A run that breaks off is a violation of its own. */
+export async function tryOut(trial: Trial): Promise<Verdict> {
+  try {
+    return await tryWith(trial);
+  } catch (thrown) {
+    const { stack, message } = toError(thrown);
+    return { run: undefined, violations: [{ rule: ends, detail: stack ?? message }] };
+  } finally {
+    takeAway([]);
+  }
+}
+
 /** Runs one seed and checks it; what happened is added to `coverage`. */
-export async function runSeed(seed: number, coverage: Coverage): Promise<SeedResult> {
-  const run = await runSchedule(scheduleOf(seed));
-  const violations = [...(await checkRun(run))];
-  if (seed % repeatEvery === 0) violations.push(...(await checkSameLog(run)));
-  addCoverage(coverage, run.coverage);
-  return { seed, violations, records: run.history.lines.length, calmMs: run.calmMs };
+export async function runSeed(
+  seed: number,
+  coverage: Coverage,
+  ablate?: AblatableRule,
+): Promise<SeedResult> {
+  const twice = seed % repeatEvery === 0 && ablate === undefined;
+  const { run, violations } = await tryOut({ schedule: scheduleOf(seed), ablate, twice });
+  if (run !== undefined) addCoverage(coverage, run.coverage);
+  return { seed, violations, records: run?.history.lines.length ?? 0, calmMs: run?.calmMs ?? 0 };
 }
 
 /** What a person reads of a seed that failed. */

@@ -66,7 +66,7 @@ function configOf(housekeepingMs: number): ServiceContext['config'] {
   const addresses = { brokers: [], registryUrl: '', clickhouseUrl: undefined };
   const size = { partitions: 1, replication: 1, sessionTimeoutMs: 10_000, housekeepingMs };
   const rest = { logLevel: 'info' as const, host: '', otlpEndpoint: undefined, model: undefined };
-  return { ...places, ...addresses, ...size, ...rest };
+  return { ...places, ...addresses, ...size, ...rest, ablate: [] };
 }
 
 const note = (

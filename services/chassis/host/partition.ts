@@ -168,7 +168,7 @@ export class Partition {
   /** Ownership was won: all that is due is looked at. */
   private act(): void {
     for (const slot of this.table.slots()) {
-      if (!ablated('10c')) this.timers.rearm(slot);
+      this.timers.rearm(slot);
       if (ablated('7b')) slot.forgetCauses();
       else this.settler.kick(slot);
       if (ablated('12c')) slot.forgetDeliveries();

@@ -61,7 +61,18 @@ export class Timers {
   rearm(slot: Slot): void {
     this.drop(slot.session);
     this.seen.delete(slot);
+    if (ablated('10c')) this.forget(slot);
     this.arm(slot);
+  }
+
+  /** For a host without rule 10: what was set before counts as armed. */
+  private forget({ session, core }: Slot): void {
+    const settings = Object.entries(core?.timers ?? {});
+    const cancel = (): void => undefined;
+    this.armed.set(
+      session,
+      new Map(settings.map(([timer, setting]) => [timer, { setting, cancel }])),
+    );
   }
 
   drop(session: string): void {

@@ -19,6 +19,7 @@ export const neededKinds: readonly string[] = [
   'fault slow reader',
   'fault silent presence',
   'fault rebalance',
+  'fault record lost in reading',
   'fault broker away',
   'fault request lost',
   'fault acknowledgement lost',

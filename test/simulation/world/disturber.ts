@@ -5,6 +5,9 @@ import type { SimulatedHost, SimulatedWorld } from './world.ts';
 type Of<K extends Action['do']> = Extract<Action, { do: K }>;
 type OnVictim = Exclude<Action, Of<'send' | 'start' | 'broker-away'>>;
 
+/** Most of what a host reads it has written itself, and knows already. */
+const lostRecords = 10;
+
 /** At most so many processes at once: more would only be slower. */
 const hostsMax = 6;
 
@@ -13,6 +16,8 @@ export class Disturber {
   readonly seen: (PartitionSeen & { host: string })[] = [];
   readonly #world: SimulatedWorld;
   readonly #schedule: Schedule;
+  /** Hosts that lost a record: somebody starts them anew. */
+  readonly #gapped = new Set<SimulatedHost>();
   /** Hosts to crash after so many more appends. */
   readonly #doomed = new Map<string, { left: number; afterMs: number }>();
 
@@ -26,6 +31,7 @@ export class Disturber {
     const { clock } = this.#world;
     const startMs = clock.nowMs();
     for (const action of this.#schedule.actions) {
+      if (this.#world.runaway) return;
       await clock.run(Math.max(0, startMs + action.atMs - clock.nowMs()));
       await this.#act(action);
     }
@@ -39,6 +45,7 @@ export class Disturber {
     network.brokerAway = false;
     network.silent.clear();
     this.#doomed.clear();
+    for (const victim of this.#gapped) this.#crash(victim, 'fault crash');
     for (const { process, log } of hosts) {
       process.thaw();
       log.hear();
@@ -72,7 +79,9 @@ export class Disturber {
         return;
       default: {
         const victim = this.#victim(action.victim);
-        if (victim !== undefined) this.#disturb(victim, action);
+        if (victim === undefined) return;
+        this.#world.witness.note(victim.name, action.do);
+        this.#disturb(victim, action);
       }
     }
   }
@@ -130,6 +139,9 @@ export class Disturber {
         this.#world.note('fault slow reader');
         victim.log.deafen();
         clock.after(action.forMs, () => victim.log.hear());
+        break;
+      case 'lose-record':
+        this.#loseRecord(victim, action.forMs);
         break;
       case 'silence':
         this.#silence(victim, action.forMs);
@@ -207,6 +219,13 @@ export class Disturber {
         if (process.alive) log.rejoin();
       });
     });
+  }
+
+  #loseRecord(victim: SimulatedHost, forMs: number): void {
+    this.#world.note('fault record lost in reading');
+    victim.log.skip(lostRecords);
+    this.#gapped.add(victim);
+    this.#world.clock.after(forMs, () => this.#crash(victim, 'fault crash'));
   }
 
   #silence(victim: SimulatedHost, forMs: number): void {

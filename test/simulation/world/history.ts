@@ -21,7 +21,14 @@ import {
 
 /** A record of a session log with what every reader makes of it. */
 export type Line = PlacedRecord &
-  Readonly<{ topic: string; partition: number; accepted: boolean; step: CoreStep }>;
+  Readonly<{
+    topic: string;
+    partition: number;
+    /** When the broker wrote it. */
+    timestampMs: number;
+    accepted: boolean;
+    step: CoreStep;
+  }>;
 
 /** One session: its accepted turns and inputs in order, each with the core after it. */
 export type SessionHistory = {
@@ -57,12 +64,12 @@ export class History {
 
   #read({ topic, partition, records }: LogOf, codec: Codec): void {
     const acceptance: AcceptanceState = {};
-    for (const { headers, value, offset } of records) {
+    for (const { headers, value, offset, timestampMs } of records) {
       const header = parseHeader(headers);
       if (header === undefined || value === null) continue;
       const body = codec.decode(value).body as RecordBody;
       const accepted = accept(acceptance, header);
-      const read = { topic, partition, offset, header, body, accepted };
+      const read = { topic, partition, offset, timestampMs, header, body, accepted };
       this.lines.push({ ...read, step: this.#place(read) });
     }
   }

@@ -1,3 +1,4 @@
+import type { HostedService } from '../../../services/chassis/host/ports.ts';
 import { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
 import { buildServices } from '../../support/memory-services.ts';
@@ -5,7 +6,7 @@ import { quietPorts } from '../../support/quiet-ports.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
 
-export type Logics = ReadonlyMap<string, { logic: AnyLogic; topics: readonly string[] }>;
+export type Logics = ReadonlyMap<string, Pick<HostedService, 'logic' | 'topics' | 'effects'>>;
 
 let built: Logics | undefined;
 
@@ -20,6 +21,6 @@ export async function realLogics(): Promise<Logics> {
   const clock = new VirtualClock();
   const ports = quietPorts(new MemoryCluster({ scheduler: clock }).connect('nobody'), clock);
   const services = await buildServices(['all'], world, { ports, housekeepingMs: 1_000 });
-  built = new Map(services.map(({ hosted: { logic, topics } }) => [logic.name, { logic, topics }]));
+  built = new Map(services.map(({ hosted }) => [hosted.logic.name, hosted]));
   return built;
 }

@@ -23,9 +23,13 @@ export class Network {
   /** Programs whose heartbeats reach nobody. */
   readonly silent = new Set<string>();
   brokerAway = false;
+  /** Requests to session logs, whatever became of them. */
+  appends = 0;
   calm = false;
   /** Called for each append to a session log, before it is sent. */
   onAppend: (program: string) => void = () => undefined;
+  /** Called for each request that something befalls. */
+  onFault: (program: string, what: string, at: PartitionName) => void = () => undefined;
   readonly #dice: Dice;
   readonly #schedule: Schedule;
   readonly #coverage: Coverage;
@@ -48,17 +52,19 @@ export class Network {
     return latencyMs * (drawn < 0.99 ? 1 + 50 * (drawn - 0.9) : 20);
   }
 
-  faultOf(
-    { topic }: PartitionName,
-    records: readonly OutgoingRecord[],
-    program: string,
-  ): AppendFault {
+  faultOf(at: PartitionName, records: readonly OutgoingRecord[], program: string): AppendFault {
+    const { topic } = at;
     if (foreignTopics.has(topic)) return 'ok';
-    if (sessionTopics.includes(topic)) this.onAppend(program);
+    if (sessionTopics.includes(topic)) {
+      this.appends += 1;
+      this.onAppend(program);
+    }
     if (topic === presenceTopic && this.silent.has(program)) return 'lost';
     if (this.calm) return 'ok';
     if (this.brokerAway) return 'lost';
-    return this.#drawn(records);
+    const fault = this.#drawn(records);
+    if (fault !== 'ok' && topic !== presenceTopic) this.onFault(program, said(fault), at);
+    return fault;
   }
 
   #drawn(records: readonly OutgoingRecord[]): AppendFault {
@@ -84,6 +90,12 @@ export class Network {
     return fault;
   }
 }
+
+const said = (fault: Exclude<AppendFault, 'ok'>): string => {
+  if (typeof fault === 'string') return `request ${fault}`;
+  const late = fault.timeoutMs === undefined ? '' : ', and was given up before';
+  return `request arrives ${fault.delayMs} ms later${late}`;
+};
 
 /** Whether every record is a turn or a checkpoint: what a host decides again after a refusal. */
 const isNumbered = (records: readonly OutgoingRecord[]): boolean =>

@@ -11,6 +11,7 @@ import { sessionTopics } from './network.ts';
 import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import { Progress } from './progress.ts';
 import type { Schedule } from './schedule.ts';
+import type { Witness } from './witness.ts';
 import { type Sabotage, SimulatedWorld } from './world.ts';
 
 /** Everything that checkers look at. */
@@ -21,6 +22,8 @@ export type Run = Readonly<{
   published: readonly string[];
   results: readonly LogRecord[];
   watermarks: readonly LogRecord[];
+  presence: readonly LogRecord[];
+  witness: Witness;
   /** All records of the session topics, by `topic/partition`. */
   logs: ReadonlyMap<string, readonly LogRecord[]>;
   ledger: readonly LedgerEntry[];
@@ -31,13 +34,17 @@ export type Run = Readonly<{
   coverage: Coverage;
   /** Over every record of every topic but heartbeats: key, headers, bytes. */
   fingerprint: string;
+  /** The world's own time when it began. */
+  startedMs: number;
   /** Virtual milliseconds from the calm to the end. */
   calmMs: number;
+  /** It was broken off: requests without end. */
+  runaway: boolean;
 }>;
 
 const stepMs = 1_000;
 /** By then everything must have ended: time-outs of plans, claims and presence are far shorter. */
-const calmMsMax = 900_000;
+const calmMsMax = 180_000;
 
 function historyOf(world: SimulatedWorld, logics: Logics): History {
   const logs = sessionTopics.flatMap((topic) =>
@@ -61,8 +68,8 @@ async function calmDown(world: SimulatedWorld, disturber: Disturber): Promise<nu
   const fromMs = world.clock.nowMs();
   await disturber.calm();
   await world.clock.run(3_000);
-  while (!isOver(world, progress) && world.clock.nowMs() - fromMs < calmMsMax)
-    await world.clock.run(stepMs);
+  const isLate = (): boolean => world.runaway || world.clock.nowMs() - fromMs >= calmMsMax;
+  while (!isLate() && !isOver(world, progress)) await world.clock.run(stepMs);
   await world.clock.run(2_000);
   return world.clock.nowMs() - fromMs;
 }
@@ -95,7 +102,10 @@ function cover(run: Omit<Run, 'fingerprint'>): void {
 function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Logics {
   if (change === undefined || isReal !== true) return logics;
   return new Map(
-    [...logics].map(([name, { logic, topics }]) => [name, { logic: change(logic), topics }]),
+    [...logics].map(([name, { logic, topics, effects }]) => [
+      name,
+      { logic: change(logic), topics, ...(effects === undefined ? {} : { effects }) },
+    ]),
   );
 }
 
@@ -103,6 +113,7 @@ function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Log
 export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): Promise<Run> {
   const logics = changedLogics(await realLogics(), sabotage);
   const world = new SimulatedWorld(schedule, sabotage);
+  const startedMs = world.clock.nowMs();
   const disturber = new Disturber(world, schedule);
   await disturber.play();
   const calmMs = await calmDown(world, disturber);
@@ -117,12 +128,27 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
   );
   const { published, results, ledger, lines, fatal, coverage } = world;
   const run = {
-    ...{ schedule, logics, published, results, ledger, lines, fatal, coverage, logs, calmMs },
+    ...{
+      schedule,
+      logics,
+      published,
+      results,
+      ledger,
+      lines,
+      fatal,
+      coverage,
+      logs,
+      calmMs,
+      startedMs,
+    },
     history: historyOf(world, logics),
     watermarks: world.recordsOf(watermarksTopic).flat(),
+    presence: world.recordsOf(presenceTopic).flat(),
+    witness: world.witness,
     seen: disturber.seen,
+    runaway: world.runaway,
   };
   cover(run);
-  note(coverage, 'heartbeats', world.recordsOf(presenceTopic).flat().length);
-  return { ...run, fingerprint: fingerprintOf(world) };
+  note(coverage, 'heartbeats', run.presence.length);
+  return { ...run, fingerprint: run.runaway ? '' : fingerprintOf(world) };
 }

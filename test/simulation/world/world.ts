@@ -20,7 +20,6 @@ import type {
   PartitionName,
 } from '../../../services/chassis/log/port.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
-import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
 import type { StartedEffect } from '../../support/memory-effects.ts';
 import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
 import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
@@ -32,6 +31,7 @@ import { Network, sessionTopics } from './network.ts';
 import { Process } from './process.ts';
 import type { Schedule } from './schedule.ts';
 import { SimulatedLog } from './simulated-log.ts';
+import { Witness } from './witness.ts';
 
 /** A change of the code that a run is made with, to show that the checkers see it. */
 export type Sabotage = Readonly<{
@@ -46,6 +46,9 @@ export type Sabotage = Readonly<{
   /** The changed logic is what checkers take for the real one. */
   isReal?: true;
 }>;
+
+/** Far more than any run needs: somebody goes in circles. */
+const appendsMax = 5_000;
 
 export type SimulatedHost = Readonly<{
   name: string;
@@ -70,6 +73,7 @@ export class SimulatedWorld {
   readonly hosts: SimulatedHost[] = [];
   /** Lines of all hosts that ever were. */
   readonly lines: Readonly<{ host: string; lines: LogLine[] }>[] = [];
+  readonly witness = new Witness(() => this.clock.nowMs());
   readonly ledger: LedgerEntry[] = [];
   readonly published: string[] = [];
   readonly fatal: Error[] = [];
@@ -82,6 +86,8 @@ export class SimulatedWorld {
     this.#schedule = schedule;
     this.#sabotage = sabotage;
     this.network = new Network(schedule, { clock: this.clock, coverage: this.coverage });
+    this.network.onFault = (program, what, { topic, partition }) =>
+      this.witness.note(program, `${what} (to ${topic}/${partition})`);
     this.cluster = new MemoryCluster({
       scheduler: this.network.scheduler,
       nowMs: () => Math.floor(this.clock.nowMs()),
@@ -106,12 +112,17 @@ export class SimulatedWorld {
     const name = `h${this.#starts}`;
     const process = new Process(this.clock);
     const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
-      this.#rewritten(at, records),
+      this.#sending(name, at, records),
     );
     const { lines, ...logger } = keepingLogger();
     const ports = quietPorts(log, process.clock(skewMs), {
       seed: this.#schedule.seed * 1_000 + this.#starts,
-      ...{ blobs: this.blobs, codec: this.codec, logger, tracer: derivedTracer },
+      ...{
+        blobs: this.blobs,
+        codec: this.codec,
+        logger,
+        tracer: this.witness.tracerOf(name, skewMs),
+      },
     });
     const { housekeepingMs } = this.#schedule;
     const built = await buildServices(names, this.#serviceWorld(name), { ports, housekeepingMs });
@@ -134,7 +145,12 @@ export class SimulatedWorld {
     return started;
   }
 
-  #rewritten(at: PartitionName, records: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
+  #sending(
+    host: string,
+    at: PartitionName,
+    records: readonly OutgoingRecord[],
+  ): readonly OutgoingRecord[] {
+    this.witness.sent(host, at, records);
     const { rewrite } = this.#sabotage;
     if (rewrite === undefined) return records;
     const ends = (topic: string, partition: number): number =>
@@ -212,6 +228,11 @@ export class SimulatedWorld {
 
   get results(): readonly LogRecord[] {
     return this.recordsOf(resultsTopic).flat();
+  }
+
+  /** Whether something goes on for ever: the run has shown what it can show. */
+  get runaway(): boolean {
+    return this.network.appends > appendsMax;
   }
 
   note(name: string): void {
