@@ -20,6 +20,14 @@ export type Lane = (typeof lanes)[number];
 
 const dayMs = 86_400_000;
 export const sessionTopic = (lane: string): string => `longrein.sessions.${lane}`;
+/**
+ * After a rescale new sessions live in the next generation of a lane: a topic of its own with another number of
+ * partitions. The lane that a goal log names says the generation too, so whoever follows it finds the right topic.
+ */
+export const laneAt = (lane: string, generation: number): string =>
+  generation === 1 ? lane : `${lane}.g${generation}`;
+/** The topic of the first generation; itself for every topic that has no generations. */
+export const firstGeneration = (topic: string): string => topic.replace(/\.g[1-9]\d*$/, '');
 export const goalsTopic = 'longrein.goals';
 export const resultsTopic = 'longrein.results';
 export const keysTopic = 'longrein.keys';

@@ -10,12 +10,12 @@ import { delimiter, join } from 'node:path';
 import { LongreinError } from '../../services/chassis/errors.ts';
 import { type BrokerNode, brokerProperties } from './broker-properties.ts';
 import { type ClassData, classData } from './class-data.ts';
-import { runCommand } from './command.ts';
-import { jvmEnvironment, type LocalSettings, packageRoot } from './config.ts';
-import type { JavaRuntime } from './java.ts';
+import { type LocalSettings, packageRoot } from './config.ts';
+import type { JavaRuntime } from './java-runtime.ts';
+import { runJvm, startJvm } from './jvm.ts';
 import { loopback } from './ports.ts';
 import { probeBrokers } from './probes.ts';
-import { type ProcessRecord, startDetached } from './processes.ts';
+import type { ProcessRecord } from './processes.ts';
 import { waitUntilReady } from './readiness.ts';
 
 export interface BrokerOptions {
@@ -61,15 +61,15 @@ export async function launchBroker(options: BrokerOptions): Promise<ProcessRecor
   await copyFile(join(packageRoot(), 'deploy', 'local', 'log4j2.xml'), join(dir, 'log4j2.xml'));
   await writeProperties(options, dir, 'data');
   if (!existsSync(join(dir, 'data', 'meta.properties'))) await format(options, dir, archive);
-  return await startDetached({
+  return await startJvm({
+    settings,
+    java,
     name,
-    command: java.command,
+    dir,
+    writable: archive.leaves === undefined ? [] : [archive.dir],
     args: [...archive.flags, ...jvmArguments(jars), 'kafka.Kafka', 'data.properties'],
-    env: jvmEnvironment(settings.environment),
-    cwd: dir,
-    logFile: join(settings.stateDir, 'logs', `${name}.log`),
     port: options.brokerPort,
-    ...(archive.leaves === undefined ? {} : { leaves: archive.leaves }),
+    leaves: archive.leaves,
   });
 }
 
@@ -125,8 +125,8 @@ async function format(options: BrokerOptions, dir: string, archive: ClassData): 
     `${part}.properties`,
   ];
   const args = [...archiveFlags, ...jvmArguments(options.jars), ...tool];
-  const env = jvmEnvironment(options.settings.environment);
-  const result = await runCommand(options.java.command, args, { env, cwd: dir, silenceMs: 60_000 });
+  const { settings, java, name = 'broker' } = options;
+  const result = await runJvm({ settings, java, name: `${name}-format`, dir, args }, 60_000);
   if (result.code !== 0) throw formatError(dir, result.output);
   await rename(join(dir, part), join(dir, 'data'));
   await rm(join(dir, `${part}.properties`), { force: true });

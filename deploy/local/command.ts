@@ -9,6 +9,8 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** Ends the program when it has printed nothing for this long. */
   readonly silenceMs: number;
+  /** Ends the program after this time, whatever it prints. */
+  readonly limitMs?: number;
   readonly onOutput?: (text: string) => void;
 }
 
@@ -35,10 +37,16 @@ export function runCommand(
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
     let output = '';
-    let timer = setTimeout(() => child.kill('SIGKILL'), options.silenceMs);
+    const end = (): boolean => child.kill('SIGKILL');
+    let timer = setTimeout(end, options.silenceMs);
+    const limit = options.limitMs === undefined ? undefined : setTimeout(end, options.limitMs);
+    const stopTimers = (): void => {
+      clearTimeout(timer);
+      clearTimeout(limit);
+    };
     const hear = (chunk: Buffer): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => child.kill('SIGKILL'), options.silenceMs);
+      timer = setTimeout(end, options.silenceMs);
       const text = chunk.toString('utf8');
       output = (output + text).slice(-outputCharsMax);
       options.onOutput?.(text);
@@ -46,11 +54,11 @@ export function runCommand(
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
     child.once('error', (error) => {
-      clearTimeout(timer);
+      stopTimers();
       resolve({ code: undefined, found: false, output: error.message });
     });
     child.once('close', (code) => {
-      clearTimeout(timer);
+      stopTimers();
       resolve({ code: code ?? undefined, found: true, output });
     });
   });

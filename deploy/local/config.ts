@@ -27,13 +27,40 @@ export interface LocalSettings {
   readonly clickhouseUrl: string | undefined;
   readonly longreinJavaHome: string | undefined;
   readonly javaHome: string | undefined;
+  /** `docker` takes Java from `javaImage` even where there is another one. */
+  readonly javaChoice: 'auto' | 'docker';
+  /** The image whose Java runs in a container. */
+  readonly javaImage: string;
   /** Maven repository to download from directly, without Maven. */
   readonly mavenRepository: string | undefined;
   readonly environment: Environment;
 }
 
+/**
+ * Java 21 for x86-64 and ARM: the index of Docker's official image of Eclipse Temurin. An engine
+ * goes by the digest alone; the tag tells people what it is.
+ */
+export const defaultJavaImage =
+  'eclipse-temurin:21.0.12_8-jre-noble@sha256:' +
+  '7739f0ffce786528961eea6bf46d9610ee968ac6127c9b2e93494757bdecce9f';
+
 /** What a JVM of the stack needs from the environment; keys and tokens of the user stay out. */
 const jvmVariables = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'TZ'];
+
+/** Paths and directories of this machine mean nothing inside a container. */
+const containerVariables = ['LANG', 'LC_ALL', 'TZ'];
+
+/** What leads the docker client to its engine. */
+const engineVariables = [
+  'PATH',
+  'HOME',
+  'XDG_RUNTIME_DIR',
+  'DOCKER_HOST',
+  'DOCKER_CONTEXT',
+  'DOCKER_CONFIG',
+  'DOCKER_CERT_PATH',
+  'DOCKER_TLS_VERIFY',
+];
 
 /** Reads the settings of the local stack. Empty variables count as not set. */
 export function readSettings(
@@ -56,6 +83,8 @@ export function readSettings(
     clickhouseUrl: value('LONGREIN_CLICKHOUSE_URL')?.replace(/\/+$/, ''),
     longreinJavaHome: value('LONGREIN_JAVA_HOME'),
     javaHome: value('JAVA_HOME'),
+    javaChoice: javaChoice(value('LONGREIN_JAVA')),
+    javaImage: value('LONGREIN_JAVA_IMAGE') ?? defaultJavaImage,
     mavenRepository: value('LONGREIN_MAVEN_REPOSITORY')?.replace(/\/+$/, ''),
     environment,
   };
@@ -63,8 +92,22 @@ export function readSettings(
 
 /** The part of the environment that the broker and the registry are started with. */
 export function jvmEnvironment(environment: Environment): Record<string, string> {
+  return only(jvmVariables, environment);
+}
+
+/** The same for a JVM inside a container. */
+export function containerEnvironment(environment: Environment): Record<string, string> {
+  return only(containerVariables, environment);
+}
+
+/** The environment that makes a docker client speak to the engine that this one speaks to. */
+export function engineEnvironment(environment: Environment): Record<string, string> {
+  return only(engineVariables, environment);
+}
+
+function only(names: readonly string[], environment: Environment): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const name of jvmVariables) {
+  for (const name of names) {
     const value = environment[name];
     if (value !== undefined) kept[name] = value;
   }
@@ -83,6 +126,14 @@ export function packageRoot(): string {
       fix: 'Install the package again: its package.json is missing.',
     },
   );
+}
+
+function javaChoice(value: string | undefined): 'auto' | 'docker' {
+  if (value === undefined || value === 'auto') return 'auto';
+  if (value === 'docker') return value;
+  throw new LongreinError('JAVA_UNUSABLE', `LONGREIN_JAVA=${value} is not a way to find Java`, {
+    fix: 'Set LONGREIN_JAVA to `docker` or `auto`, or unset it.',
+  });
 }
 
 function defaultCacheDir(value: (name: string) => string | undefined): string {

@@ -10,8 +10,11 @@ import { readPins } from './artifact-pins.ts';
 import { artifactDirs, missingTargets, unpackedFiles } from './artifacts.ts';
 import { runCommand } from './command.ts';
 import { centralRepository, type LocalSettings, readSettings } from './config.ts';
+import { sharedNetworkAdvice } from './container.ts';
+import { askEngine, imageId } from './engine.ts';
 import { isMissing, sha256OfFile } from './files.ts';
-import { findInstalledJava, javaReleaseMin } from './java.ts';
+import { findInstalledJava } from './java.ts';
+import { javaReleaseMin } from './java-runtime.ts';
 import { findPip } from './java-wheel.ts';
 import { findLeftovers } from './leftovers.ts';
 import { type ServiceStatus, type StackOptions, type StackStatus, status } from './stack.ts';
@@ -32,6 +35,7 @@ export async function doctor(options: StackOptions = {}): Promise<Check[]> {
   const checks = await Promise.all([
     guarded('node', () => Promise.resolve([checkNode(process.versions.node)])),
     guarded('java', () => checkJava(settings)),
+    guarded('docker', () => checkDocker(settings)),
     guarded('downloads', () => checkSources(settings)),
     guarded('disk', () => checkDisk(settings)),
     guarded('cache', () => checkCache(settings)),
@@ -64,12 +68,24 @@ async function checkJava(settings: LocalSettings): Promise<Check[]> {
   if ('command' in found) {
     return [good('java', `${found.version} from ${found.source} (${found.command})`)];
   }
-  const pip = await findPip(settings);
+  const pip = settings.javaChoice === 'docker' ? undefined : await findPip(settings);
   if (pip)
     return [good('java', `${found.join('; ')}; \`up\` will fetch one by pip ${pip.version}`)];
-  return [
-    bad('java', found.join('; '), `Install Java ${javaReleaseMin} or newer, or Python 3 with pip.`),
-  ];
+  if (typeof (await askEngine(settings)) !== 'string') {
+    const text = `${found.join('; ')}; \`up\` will run the one of ${settings.javaImage} in Docker`;
+    return [good('java', text)];
+  }
+  const fix = `Install Java ${javaReleaseMin} or newer, or Python 3 with pip, or start Docker.`;
+  return [bad('java', found.join('; '), fix)];
+}
+
+/** Docker is wanted only where there is no other Java, which is what the check of Java is for. */
+async function checkDocker(settings: LocalSettings): Promise<Check[]> {
+  const engine = await askEngine(settings);
+  if (typeof engine === 'string') return [good('docker', `cannot be used: ${engine}`)];
+  const there = (await imageId(settings, settings.javaImage)) !== undefined;
+  const detail = `${engine.version} on ${engine.system}; ${settings.javaImage}`;
+  return [good('docker', `${detail} ${there ? 'is there' : 'would be pulled'}`)];
 }
 
 async function checkSources(settings: LocalSettings): Promise<Check[]> {
@@ -139,13 +155,14 @@ function damaged(path: string, expected: string, actual: string): Check {
 /** Checks of addresses and processes out of what `status` saw. */
 export function checkStack(seen: StackStatus): Check[] {
   const checks = [
-    checkService('broker', seen.brokers),
-    checkService('registry', seen.registry),
-    checkService('clickhouse', seen.clickhouse),
+    checkService('broker', seen.brokers, seen),
+    checkService('registry', seen.registry, seen),
+    checkService('clickhouse', seen.clickhouse, seen),
   ].filter((check) => check !== undefined);
   if (!seen.up) checks.unshift(good('stack', `not up (${seen.stateDir} has no stack.json)`));
-  for (const { name, pid, alive, port, logFile } of seen.processes) {
-    const what = `pid ${pid}${port === null ? '' : `, port ${port}`}`;
+  for (const { name, pid, alive, port, logFile, container } of seen.processes) {
+    const where = container === undefined ? '' : `, container ${container.name}`;
+    const what = `pid ${pid}${where}${port === null ? '' : `, port ${port}`}`;
     checks.push(
       alive
         ? good(`process ${name}`, what)
@@ -155,13 +172,20 @@ export function checkStack(seen: StackStatus): Check[] {
   return checks;
 }
 
-function checkService(name: string, service: ServiceStatus | undefined): Check | undefined {
+function checkService(
+  name: string,
+  service: ServiceStatus | undefined,
+  seen: StackStatus,
+): Check | undefined {
   if (service === undefined) return undefined;
   if (service.ok) return good(name, `${service.address} answers`);
   const variable = { broker: 'BROKERS', registry: 'REGISTRY_URL', clickhouse: 'CLICKHOUSE_URL' }[
     name
   ];
-  const fix = `Run \`longrein up\`, or correct LONGREIN_${variable} if you set it.`;
+  const contained = seen.processes.some((one) => one.name === name && one.container && one.alive);
+  const fix = contained
+    ? `Its container runs. If its log says that it has started, ${sharedNetworkAdvice}.`
+    : `Run \`longrein up\`, or correct LONGREIN_${variable} if you set it.`;
   return bad(name, `not reachable: ${service.reason}`, fix);
 }
 

@@ -1,55 +1,60 @@
 /**
  * Finds a Java that can run the broker (17 or newer): what LONGREIN_JAVA_HOME names, what JAVA_HOME
- * names, `java` on the PATH, else the runtime inside a Python package (java-wheel.ts). Only the
- * first is binding.
+ * names, `java` on the PATH, else the runtime inside a Python package (java-wheel.ts), else one in a
+ * container (java-image.ts). Only the first is binding; LONGREIN_JAVA=docker asks for the last.
  */
 import { join } from 'node:path';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import { runCommand } from './command.ts';
 import type { Environment, LocalSettings } from './config.ts';
+import { ensureImageJava, installedImageJava } from './java-image.ts';
+import { type JavaRuntime, javaReleaseMin, parseJavaVersion } from './java-runtime.ts';
 import { ensureJavaWheel, installedWheelJava } from './java-wheel.ts';
 import type { Report } from './report.ts';
-
-export interface JavaRuntime {
-  readonly command: string;
-  /** Feature release: 17, 21, 25. */
-  readonly release: number;
-  /** The whole version as Java tells it, such as `17.0.15`. */
-  readonly version: string;
-  /** Where it was found, for people. */
-  readonly source: string;
-}
 
 interface Candidate {
   readonly command: string;
   readonly source: string;
 }
 
-export const javaReleaseMin = 17;
-
 /**
  * Finds or fetches a Java. Throws JAVA_UNUSABLE (the named one is wrong) or JAVA_MISSING (none to
- * be had).
+ * be had); where Docker is asked for, what ensureImageJava throws.
  */
 export async function findJava(settings: LocalSettings, report: Report): Promise<JavaRuntime> {
+  checkChoice(settings);
+  if (settings.javaChoice === 'docker') return await ensureImageJava(settings, report);
   const found = await findInstalledJava(settings);
   if ('command' in found) return found;
   report({
     kind: 'note',
     text: `${found.join('; ')}; taking the Java runtime of a Python package`,
   });
+  const reasons = [...found];
   try {
     return await usableWheelJava(await ensureJavaWheel(settings, report), settings);
   } catch (error) {
-    throw missingError([...found, toError(error).message]);
+    reasons.push(toError(error).message);
+  }
+  report({ kind: 'note', text: `${reasons.at(-1)}; looking for Docker` });
+  try {
+    return await ensureImageJava(settings, report);
+  } catch (error) {
+    throw missingError([...reasons, toError(error).message]);
   }
 }
 
 /**
  * Looks without fetching: the runtime, or the reasons why each place had none.
- * Throws JAVA_UNUSABLE if LONGREIN_JAVA_HOME names something that is no Java 17 or newer.
+ * Throws JAVA_UNUSABLE if LONGREIN_JAVA_HOME names something that is no Java 17 or newer. Looks into
+ * images only where Docker is asked for.
  */
 export async function findInstalledJava(settings: LocalSettings): Promise<JavaRuntime | string[]> {
+  checkChoice(settings);
+  if (settings.javaChoice === 'docker') {
+    const java = await installedImageJava(settings);
+    return typeof java === 'string' ? [java] : java;
+  }
   if (settings.longreinJavaHome !== undefined) return await namedJava(settings);
   const candidates: Candidate[] = [{ command: 'java', source: 'java on the PATH' }];
   if (settings.javaHome !== undefined) {
@@ -67,14 +72,10 @@ export async function findInstalledJava(settings: LocalSettings): Promise<JavaRu
   return reasons;
 }
 
-/** Reads release and version out of what `java -version` prints; undefined if that is no Java. */
-export function parseJavaVersion(
-  output: string,
-): { readonly release: number; readonly version: string } | undefined {
-  const version = /\bversion "([^"]+)"/.exec(output)?.[1];
-  // Java 8 and older call themselves 1.8.
-  const release = version === undefined ? undefined : /^(?:1\.)?(\d+)/.exec(version)?.[1];
-  return version && release ? { release: Number(release), version } : undefined;
+function checkChoice(settings: LocalSettings): void {
+  if (settings.javaChoice !== 'docker' || settings.longreinJavaHome === undefined) return;
+  const text = 'LONGREIN_JAVA=docker and LONGREIN_JAVA_HOME ask for two different Javas';
+  throw new LongreinError('JAVA_UNUSABLE', text, { fix: 'Unset one of the two.' });
 }
 
 async function namedJava(settings: LocalSettings): Promise<JavaRuntime> {
@@ -119,7 +120,8 @@ function missingError(reasons: readonly string[]): LongreinError {
       `Do one of these: install Java ${javaReleaseMin} or newer ` +
       '(`apt-get install openjdk-17-jre-headless`, `brew install openjdk`); or set ' +
       'LONGREIN_JAVA_HOME to one; or install Python 3 with pip, which brings a Java runtime as a ' +
-      'package; or run Kafka and a schema registry in Docker yourself and set LONGREIN_BROKERS ' +
-      'and LONGREIN_REGISTRY_URL.',
+      'package; or install and start Docker, which then runs the Java of LONGREIN_JAVA_IMAGE in a ' +
+      'container; or set LONGREIN_BROKERS and LONGREIN_REGISTRY_URL to a Kafka and a schema ' +
+      'registry that you run.',
   });
 }

@@ -5,7 +5,8 @@
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { sep } from 'node:path';
-import { readStack } from './stack-file.ts';
+import { containerMark } from './container.ts';
+import { readStack, type StackFile } from './stack-file.ts';
 
 export interface Leftover {
   readonly pid: number;
@@ -17,17 +18,29 @@ const signs = ['kafka.Kafka', 'apicurio-registry-app', 'local/clickhouse/main.js
 /** Unrecorded brokers, registries and engines of this state directory. */
 export async function findLeftovers(stateDir: string): Promise<Leftover[]> {
   if (process.platform !== 'linux') return [];
-  const recorded = new Set((await readStack(stateDir))?.processes.map((record) => record.pid));
+  const records = (await readStack(stateDir))?.processes ?? [];
+  const recorded = new Set(records.map((record) => record.pid));
+  const marks = records.flatMap(marksOf);
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0 && !recorded.has(pid));
-  const found = await Promise.all(pids.map((pid) => look(pid, stateDir)));
+  const found = await Promise.all(pids.map((pid) => look(pid, stateDir, marks)));
   return found.filter((leftover) => leftover !== undefined);
 }
 
-async function look(pid: number, stateDir: string): Promise<Leftover | undefined> {
+/** What runs in a recorded container has pids of its own, but says whose it is. */
+function marksOf({ container }: StackFile['processes'][number]): string[] {
+  return container === undefined ? [] : [containerMark(container.name)];
+}
+
+async function look(
+  pid: number,
+  stateDir: string,
+  marks: readonly string[],
+): Promise<Leftover | undefined> {
   try {
     const cwd = await readlink(`/proc/${pid}/cwd`);
     if (cwd !== stateDir && !cwd.startsWith(stateDir + sep)) return undefined;
     const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+    if (marks.some((mark) => words.includes(mark))) return undefined;
     const sign = signs.find((part) => words.some((word) => word.includes(part)));
     return sign === undefined ? undefined : { pid, command: `${words[0]} … ${sign} …` };
   } catch {

@@ -10,6 +10,7 @@ import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
+import { type ContainerRecord, containerState, stopContainer } from './container.ts';
 import { isMissing } from './files.ts';
 import { markOf } from './process-mark.ts';
 
@@ -21,6 +22,8 @@ export interface ProcessRecord {
   readonly logFile: string;
   /** A file that the process writes while it ends, moved into place only after a clean end. */
   readonly leaves?: { readonly from: string; readonly to: string };
+  /** Set if the process is a docker client: what counts is the container, which may outlive it. */
+  readonly container?: ContainerRecord;
 }
 
 export interface StartOptions {
@@ -82,18 +85,53 @@ function startError(options: StartOptions, reason: string): LongreinError {
 }
 
 /**
- * Whether the recorded process still runs; false too when its pid now belongs to another program.
+ * Whether the recorded process, or its container, still runs; false too when its pid now belongs to
+ * another program.
  */
 export async function isAlive(record: ProcessRecord): Promise<boolean> {
+  if (await isItself(record)) return true;
+  return record.container !== undefined && (await containerRuns(record.container));
+}
+
+async function isItself(record: ProcessRecord): Promise<boolean> {
   return (await markOf(record.pid)) === record.startedAtMark;
+}
+
+/** An engine that does not answer runs nothing that could be used. */
+async function containerRuns(container: ContainerRecord): Promise<boolean> {
+  try {
+    return (await containerState(container)) === 'running';
+  } catch (error) {
+    if (error instanceof LongreinError && error.code === 'ENGINE_SILENT') return false;
+    throw error;
+  }
 }
 
 /**
  * Asks the process to end (SIGTERM) and kills its whole group once the deadline is over.
- * A process that is not the recorded one is left alone.
+ * A process that is not the recorded one is left alone. Throws PROCESS_STOP, or ENGINE_SILENT if it
+ * is a container and Docker does not answer.
  */
 export async function stopProcess(record: ProcessRecord, deadlineMs: number): Promise<StopOutcome> {
-  if (!(await isAlive(record))) return 'gone';
+  if (record.container) return await stopContained(record, record.container, deadlineMs);
+  return await stopItself(record, deadlineMs);
+}
+
+async function stopContained(
+  record: ProcessRecord,
+  container: ContainerRecord,
+  deadlineMs: number,
+): Promise<StopOutcome> {
+  const outcome = await stopContainer(container, deadlineMs);
+  if (outcome === 'stopped') await keepWhatItLeaves(record);
+  else if (record.leaves) await rm(record.leaves.from, { force: true });
+  // The client ends with its container, a moment later.
+  if (!(await goneWithin(record, 2_000))) await stopItself(record, 2_000);
+  return outcome;
+}
+
+async function stopItself(record: ProcessRecord, deadlineMs: number): Promise<StopOutcome> {
+  if (!(await isItself(record))) return 'gone';
   signal(record.pid, 'SIGTERM');
   if (await goneWithin(record, deadlineMs)) {
     await keepWhatItLeaves(record);
@@ -112,10 +150,10 @@ export async function stopProcess(record: ProcessRecord, deadlineMs: number): Pr
 async function goneWithin(record: ProcessRecord, deadlineMs: number): Promise<boolean> {
   const polls = Math.ceil(deadlineMs / pollMs);
   for (let poll = 0; poll < polls; poll += 1) {
-    if (!(await isAlive(record))) return true;
+    if (!(await isItself(record))) return true;
     await sleep(pollMs);
   }
-  return !(await isAlive(record));
+  return !(await isItself(record));
 }
 
 async function keepWhatItLeaves(record: ProcessRecord): Promise<void> {

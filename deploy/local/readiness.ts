@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LongreinError } from '../../services/chassis/errors.ts';
+import { sharedNetworkAdvice } from './container.ts';
 import { lastLines } from './files.ts';
 import type { ProbeResult } from './probes.ts';
 import { isAlive, type ProcessRecord } from './processes.ts';
@@ -44,8 +45,13 @@ async function notReadyError(options: ReadinessOptions, reason: string): Promise
   const { record, deadlineMs } = options;
   const text = `${record.name} is not ready after ${deadlineMs / 1_000} s: ${reason}.`;
   return new LongreinError('NOT_READY', text + (await logEnd(record)), {
-    fix: `Read ${record.logFile}; a very slow or full machine is the usual reason.`,
+    fix: `Read ${record.logFile}; ${usualReason(record)}.`,
   });
+}
+
+function usualReason(record: ProcessRecord): string {
+  if (record.container === undefined) return 'a very slow or full machine is the usual reason';
+  return `if it says there that it has started, ${sharedNetworkAdvice}`;
 }
 
 async function logEnd(record: ProcessRecord): Promise<string> {

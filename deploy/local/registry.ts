@@ -6,11 +6,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { classData } from './class-data.ts';
-import { jvmEnvironment, type LocalSettings } from './config.ts';
-import type { JavaRuntime } from './java.ts';
+import type { LocalSettings } from './config.ts';
+import type { JavaRuntime } from './java-runtime.ts';
+import { startJvm } from './jvm.ts';
 import { loopback } from './ports.ts';
 import { probeRegistry } from './probes.ts';
-import { type ProcessRecord, startDetached } from './processes.ts';
+import type { ProcessRecord } from './processes.ts';
 import { waitUntilReady } from './readiness.ts';
 
 export interface RegistryOptions {
@@ -46,15 +47,16 @@ export async function launchRegistry(options: RegistryOptions): Promise<ProcessR
     jars: [jar],
     fresh: options.fresh,
   });
-  return await startDetached({
+  return await startJvm({
+    settings,
+    java,
     name: 'registry',
-    command: java.command,
+    dir,
+    writable: archive.leaves === undefined ? [] : [archive.dir],
     args: [...archive.flags, ...flags, '-jar', jar],
-    env: { ...jvmEnvironment(settings.environment), ...registryEnvironment(options) },
-    cwd: dir,
-    logFile: join(settings.stateDir, 'logs', 'registry.log'),
+    env: registryEnvironment(options),
     port: options.port,
-    ...(archive.leaves === undefined ? {} : { leaves: archive.leaves }),
+    leaves: archive.leaves,
   });
 }
 

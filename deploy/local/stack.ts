@@ -6,6 +6,7 @@
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import { type BackingOptions, startClickhouse, startLogSide, stopByName } from './backing.ts';
 import { type LocalSettings, readSettings } from './config.ts';
+import { sweepContainers } from './container-files.ts';
 import { withLock } from './lock.ts';
 import {
   type BrokerAccess,
@@ -66,11 +67,12 @@ export async function up(options: UpOptions, report: Report): Promise<StackFile>
 
 /** Stops what is recorded: services first, then ClickHouse and registry, the broker last. */
 export async function down(options: DownOptions, report: Report): Promise<DownResult> {
-  const { stateDir } = options.settings ?? readSettings();
+  const settings = options.settings ?? readSettings();
+  const { stateDir } = settings;
   const wiped = options.wipe ?? false;
   const lock = { path: stackLockPath(stateDir), purpose: 'down', report };
   const result = await withLock(lock, async () => {
-    const stopped = await stopAll(stateDir, report);
+    const stopped = await stopAll(settings, report);
     if (wiped) await wipeStateDir(stateDir);
     return { stopped, wiped };
   });
@@ -210,8 +212,10 @@ function deadlineOf(record: ProcessRecord): number {
   return record.name === 'clickhouse' ? clickhouseDeadlineMs : deadlineMs;
 }
 
-async function stopAll(stateDir: string, report: Report): Promise<string[]> {
+async function stopAll(settings: LocalSettings, report: Report): Promise<string[]> {
+  const { stateDir, environment } = settings;
   const book = await StackBook.open(stateDir);
+  const recordedIds = new Set(book.file.processes.map(({ container }) => container?.id ?? ''));
   const backing = ['clickhouse', 'registry', 'broker'];
   const hosts = book.file.processes
     .map(({ name }) => name)
@@ -227,8 +231,15 @@ async function stopAll(stateDir: string, report: Report): Promise<string[]> {
   await Promise.race([beside, new Promise((resolve) => setTimeout(resolve, 1_000))]);
   await stop('broker');
   await beside;
+  const swept = await sweepContainers({
+    stateDir,
+    environment,
+    recordedIds,
+    deadlineMs,
+    report,
+  });
   await book.close();
-  return stopped;
+  return [...stopped, ...swept];
 }
 
 async function stopOne(book: StackBook, name: string, report: Report): Promise<boolean> {

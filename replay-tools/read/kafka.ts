@@ -1,6 +1,7 @@
-import { topics } from '../../schemas/topics.ts';
+import { firstGeneration, lanes, sessionTopic, topics } from '../../schemas/topics.ts';
 import type { BlobPort } from '../../services/chassis/content/blobs.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
+import type { LaneTable } from '../../services/chassis/host/lane-table.ts';
 import type { Codec } from '../../services/chassis/log/codec.ts';
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { Bounds, LogPort, LogRecord, PartitionName } from '../../services/chassis/log/port.ts';
@@ -10,37 +11,29 @@ import {
   type RecordHeader,
 } from '../../services/chassis/protocol/record.ts';
 import { fillFromBlobs } from './contents.ts';
+import { boundsIfThere, everyLaneTopic, readLaneTable } from './lane-table.ts';
 import { readPartition } from './partition-reader.ts';
 import { isNeeded, type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
 
 export type LogReading = Readonly<{ log: LogPort; codec: Codec; blobs: BlobPort }>;
 
-const sessionTopics: readonly string[] = topics
-  .filter((topic) => topic.kind === 'session-log')
+const otherLogs: readonly string[] = topics
+  .filter((topic) => topic.kind === 'session-log' && !lanes.map(sessionTopic).includes(topic.name))
   .map((topic) => topic.name);
 
 /** Topics where a session of this id may be, the likeliest first. Goal logs, key logs and sinks have topics of their own. */
-function candidates(session: string): readonly string[] {
+function candidates(session: string, table: LaneTable): readonly string[] {
   const kind = session.slice(0, session.indexOf('_') + 1);
   const own = { goal_: 'keys', key_: 'keys', sink_: 'sinks' }[kind];
-  const isOwn = (topic: string): boolean => topic.endsWith(`.${own ?? 'normal'}`);
-  return [...sessionTopics.filter(isOwn), ...sessionTopics.filter((topic) => !isOwn(topic))];
+  const all = [...everyLaneTopic(table), ...otherLogs];
+  const isOwn = (topic: string): boolean => firstGeneration(topic).endsWith(`.${own ?? 'normal'}`);
+  return [...all.filter(isOwn), ...all.filter((topic) => !isOwn(topic))];
 }
 
 type Place = PartitionName & Readonly<{ bounds: Bounds }>;
 
-async function boundsOf(log: LogPort, topic: string): Promise<ReadonlyMap<number, Bounds>> {
-  try {
-    return await log.bounds(topic);
-  } catch (thrown) {
-    // An installation need not have every topic.
-    if (thrown instanceof LongreinError && thrown.code === 'TOPIC_UNKNOWN') return new Map();
-    throw thrown;
-  }
-}
-
 async function placeIn(log: LogPort, topic: string, session: string): Promise<Place | undefined> {
-  const all = await boundsOf(log, topic);
+  const all = await boundsIfThere(log, topic);
   if (all.size === 0) return undefined;
   const partition = partitionOf(session, all.size);
   const bounds = all.get(partition);
@@ -114,7 +107,8 @@ export async function readFromLog(
   session: string,
   topic?: string,
 ): Promise<SessionSource> {
-  const searched = topic === undefined ? candidates(session) : [topic];
+  const searched =
+    topic === undefined ? candidates(session, await readLaneTable(reading.log)) : [topic];
   for (const one of searched) {
     const place = await placeIn(reading.log, one, session);
     if (place !== undefined && (await holds(reading.log, place, session)))

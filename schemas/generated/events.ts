@@ -110,6 +110,31 @@ agent: string
 }
 }
 /**
+ * So much of the session's budget is held for a model call until its outcome says what it cost.
+ */
+export interface BudgetReservedV1 {
+type: "budget.reserved"
+version: 1
+data: {
+call: string
+attempt: number
+/**
+ * What the call can cost at most, by the estimate of its input and the price of the model.
+ */
+reservedNanoUsd: number
+/**
+ * What nobody has spent or holds after this.
+ */
+leftNanoUsd: number
+/**
+ * Estimate on the safe side: half the bytes of messages and tools.
+ */
+inputTokensMost: number
+outputTokensMax: number
+priceVersion: string
+}
+}
+/**
  * A service could not decide: its code threw or passed its limit.
  */
 export interface DecisionFailedV1 {
@@ -1030,6 +1055,7 @@ export interface TurnEvents {
   'agent.failed': AgentFailedV1;
   'agent.provisioned': AgentProvisionedV1;
   'agent.started': AgentStartedV1;
+  'budget.reserved': BudgetReservedV1;
   'decision.failed': DecisionFailedV1;
   'delivery.acknowledged': DeliveryAcknowledgedV1;
   'goal.admitted': GoalAdmittedV1;
@@ -1100,6 +1126,7 @@ export const eventTypes = [
   'agent.failed',
   'agent.provisioned',
   'agent.started',
+  'budget.reserved',
   'decision.failed',
   'delivery.acknowledged',
   'goal.admitted',

@@ -424,6 +424,79 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.reserved:v1",
+  "title": "BudgetReservedV1",
+  "description": "So much of the session's budget is held for a model call until its outcome says what it cost.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.reserved"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "reservedNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "What the call can cost at most, by the estimate of its input and the price of the model."
+     },
+     "leftNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "What nobody has spent or holds after this."
+     },
+     "inputTokensMost": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Estimate on the safe side: half the bytes of messages and tools."
+     },
+     "outputTokensMax": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "priceVersion": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "call",
+     "attempt",
+     "reservedNanoUsd",
+     "leftNanoUsd",
+     "inputTokensMost",
+     "outputTokensMax",
+     "priceVersion"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:decision.failed:v1",
   "title": "DecisionFailedV1",
   "description": "A service could not decide: its code threw or passed its limit.",
@@ -4519,6 +4592,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:agent.started:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:budget.reserved:v1"
       },
       {
        "$ref": "urn:longrein:event:decision.failed:v1"

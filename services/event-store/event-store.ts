@@ -2,6 +2,8 @@ import { type Draft, event, type InputEventType, type SeenEvent } from '../../sc
 import { sinksTopic } from '../../schemas/topics.ts';
 import { type LongreinError, toError } from '../chassis/errors.ts';
 import type { Host } from '../chassis/host/host.ts';
+import type { Lanes } from '../chassis/host/lanes.ts';
+import { whileAway } from '../chassis/host/patience.ts';
 import type { EffectJob, HostedService, HostPorts } from '../chassis/host/ports.ts';
 import { partitionOf } from '../chassis/log/partition.ts';
 import { type AnyLogic, addressOf } from '../chassis/protocol/service-logic.ts';
@@ -18,10 +20,12 @@ import {
 import { createInserter, type Inserter } from './insertion.ts';
 import { openSinks } from './openings.ts';
 import { createPreparation, type Preparation } from './preparation.ts';
-import { type SourceLag, Sources } from './sources.ts';
+import { type SourceLag, Sources, storedTopics } from './sources.ts';
 
 export type EventStoreOptions = Readonly<{
   ports: HostPorts;
+  /** The generations of the lanes, where there may be more than the first. */
+  lanes?: Lanes;
   table: EventTable;
   /**
    * Brings the database to the shape of this release. Called again while it fails with a retryable
@@ -104,9 +108,26 @@ class EventStoreService implements EventStore {
 
   async start(): Promise<void> {
     await this.preparation.begin();
-    this.sinkPartitions = await openSinks(this.options.ports);
+    this.sinkPartitions = await this.openSinks();
+    this.options.lanes?.onChange(() => this.openMore());
     await this.sources.start();
     this.sweep();
+  }
+
+  private openSinks(): Promise<number> {
+    const { ports, lanes } = this.options;
+    const names = storedTopics.flatMap(({ name }) => lanes?.topicsOf(name) ?? [name]);
+    return openSinks(ports, names);
+  }
+
+  /** The lanes have more topics from now on. */
+  private openMore(): void {
+    const { ports } = this.options;
+    const patience = { ports, what: 'opening of new partitions', wanted: () => !this.stopped };
+    whileAway(patience, () => this.openSinks()).catch((thrown: unknown) => {
+      const fields = { error: toError(thrown).message };
+      ports.logger.error(fields, 'new partitions are not stored until the next start');
+    });
   }
 
   lag(): readonly SourceLag[] {

@@ -8,7 +8,6 @@ import { inputId } from '../chassis/protocol/ids.ts';
 import { headersOf, type InputBody } from '../chassis/protocol/record.ts';
 import { saltOf, sealEvent } from '../chassis/protocol/seal.ts';
 import { serviceName, sinkSession } from './decide.ts';
-import { storedTopics } from './sources.ts';
 
 /** Logs of the installation itself belong to nobody else. */
 export const ownTenant = 'longrein';
@@ -16,16 +15,16 @@ export const ownTenant = 'longrein';
 type Ports = Pick<HostPorts, 'log' | 'clock' | 'codec' | 'logger'>;
 
 /**
- * Opens the log of ranges of every partition that is stored. Every host does it at every start: the
+ * Opens the log of ranges of every partition of these topics. Every host does it at every start: the
  * id of the input follows from the partition, so only the first one counts. Resolves with the
  * number of partitions of the ranges' topic.
  */
-export async function openSinks(ports: Ports): Promise<number> {
+export async function openSinks(ports: Ports, topics: readonly string[]): Promise<number> {
   const sinks = (await ports.log.bounds(sinksTopic)).size;
   const byPartition = new Map<number, OutgoingRecord[]>();
-  for (const { name } of storedTopics) {
-    for (const [partition, { low }] of await ports.log.bounds(name)) {
-      const record = openingOf({ topic: name, partition }, low, ports);
+  for (const topic of topics) {
+    for (const [partition, { low }] of await ports.log.bounds(topic)) {
+      const record = openingOf({ topic, partition }, low, ports);
       const target = partitionOf(record.key, sinks);
       byPartition.set(target, [...(byPartition.get(target) ?? []), record]);
     }

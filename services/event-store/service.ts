@@ -9,12 +9,13 @@ export { createEventStore, type EventStore, type EventStoreOptions } from './eve
  * Stores every record of every topic in ClickHouse: the address is in the environment or in the
  * local stack's file.
  */
-export const createEventStoreService: ServiceFactory = ({ config, ports }) => {
+export const createEventStoreService: ServiceFactory = ({ config, ports, lanes }) => {
   const { logger } = ports;
   const known = { url: config.clickhouseUrl };
   const database = openDatabase(readEventStoreConfig(undefined, known), logger);
   const store = createEventStore({
     ports,
+    ...(lanes === undefined ? {} : { lanes }),
     ...database,
     // The rest of the host can do its work; the events wait in the log.
     onFatal: ({ code, message, fix }) =>

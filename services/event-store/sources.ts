@@ -1,4 +1,4 @@
-import { sinksTopic, type TopicDefinition, topics } from '../../schemas/topics.ts';
+import { firstGeneration, sinksTopic, type TopicDefinition, topics } from '../../schemas/topics.ts';
 import { InvariantError, LongreinError, toError } from '../chassis/errors.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import { Watermarks } from '../chassis/host/watermarks.ts';
@@ -240,7 +240,7 @@ export class Sources {
 }
 
 const kindOf = (topic: string): TopicDefinition['kind'] =>
-  storedTopics.find(({ name }) => name === topic)?.kind ?? 'public';
+  storedTopics.find(({ name }) => name === firstGeneration(topic))?.kind ?? 'public';
 
 const closedHere = (session: string): LongreinError =>
   new LongreinError('SOURCE_CLOSED', `${session} is not followed here any more`, {

@@ -1,16 +1,9 @@
 import { type DataOf, type Draft, event, json, text } from '../../schemas/event.ts';
-import type { JsonObject } from '../../schemas/json.ts';
 import type { LogRecord } from '../chassis/log/port.ts';
 import { goalLogId, inputId, sessionId } from '../chassis/protocol/ids.ts';
 import type { InputBody } from '../chassis/protocol/record.ts';
 import { saltOf, sealEvent } from '../chassis/protocol/seal.ts';
-import {
-  type GoalProblem,
-  headerLengthMax,
-  type ParsedGoal,
-  type PublicGoal,
-  textIn,
-} from './parse-goal.ts';
+import { headerLengthMax, type ParsedGoal, type PublicGoal, textIn } from './parse-goal.ts';
 
 /** From a record of the goals topic to the input that opens (or cancels) a goal log. */
 
@@ -52,7 +45,10 @@ function inputOf(
   return { id: inputId(goalLog, [at.identity]), body };
 }
 
-function metaOf(record: LogRecord, goal: PublicGoal): DataOf<'goal.received'> {
+/** Where a new session of this priority goes. */
+export type LaneOf = (priority: string) => string;
+
+function metaOf(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): DataOf<'goal.received'> {
   const {
     id,
     goal: _text,
@@ -74,15 +70,15 @@ function metaOf(record: LogRecord, goal: PublicGoal): DataOf<'goal.received'> {
     source,
     session,
     priority,
-    lane: priority,
+    lane: laneOf(priority),
     origin,
     receivedAtMs: timestampMs,
     ...options,
   };
 }
 
-function received(record: LogRecord, goal: PublicGoal): GoalInput {
-  const data = metaOf(record, goal);
+function received(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): GoalInput {
+  const data = metaOf(record, goal, laneOf);
   const draft = event('goal.received', data, {
     goal: text(goal.goal),
     ...(goal.inputs === undefined ? {} : { inputs: json(goal.inputs) }),
@@ -94,10 +90,15 @@ function received(record: LogRecord, goal: PublicGoal): GoalInput {
 }
 
 /** A goal that cannot be accepted still has an id, a tenant where it names one, and a result. */
-function refused(record: LogRecord, problem: GoalProblem, partial: JsonObject): GoalInput {
+function refused(
+  record: LogRecord,
+  { problem, partial }: Extract<ParsedGoal, { kind: 'problem' }>,
+  laneOf: LaneOf,
+): GoalInput {
   const id = textIn(partial, 'id');
   const tenant = textIn(partial, 'tenant') ?? defaultTenant;
-  const meta = metaOf(record, { goal: '', tenant, ...(id === undefined ? {} : { id }) });
+  const goal = { goal: '', tenant, ...(id === undefined ? {} : { id }) };
+  const meta = metaOf(record, goal, laneOf);
   const { code, field, message, fix } = problem;
   const data = { ...meta, problem: field === undefined ? { code } : { code, field } };
   const original = Buffer.from(record.value ?? new Uint8Array()).toString('base64');
@@ -127,14 +128,17 @@ function cancelled(
   return inputOf(goalLogId(session), draft, { identity: 'cancel', record, written });
 }
 
-/** The input for one record; the same record gives the same input, so that reading it again is harmless. */
-export function goalInput(record: LogRecord, parsed: ParsedGoal): GoalInput {
+/**
+ * The input for one record; the same record gives an input of the same id, so that reading it again is harmless. The
+ * lane of the first one stands.
+ */
+export function goalInput(record: LogRecord, parsed: ParsedGoal, laneOf: LaneOf): GoalInput {
   switch (parsed.kind) {
     case 'goal':
-      return received(record, parsed.goal);
+      return received(record, parsed.goal, laneOf);
     case 'cancel':
       return cancelled(record, parsed.cancel);
     case 'problem':
-      return refused(record, parsed.problem, parsed.partial);
+      return refused(record, parsed, laneOf);
   }
 }

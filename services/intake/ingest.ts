@@ -5,13 +5,14 @@ import type { Host } from '../chassis/host/host.ts';
 import { whileAway } from '../chassis/host/patience.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../chassis/log/port.ts';
-import { goalInput } from './goal-input.ts';
+import { goalInput, type LaneOf } from './goal-input.ts';
 import { parseGoal } from './parse-goal.ts';
 
 export type IngestOptions = Readonly<{
   ports: HostPorts;
   catalog: Catalog;
   housekeepingMs: number;
+  laneOf: LaneOf;
   onFatal: (error: Error) => void;
 }>;
 
@@ -104,7 +105,7 @@ export class GoalIngest {
     const nowMs = clock.nowMs();
     const timestampMs = read.timestampMs < 0 ? nowMs : Math.min(read.timestampMs, nowMs);
     const record = { ...read, timestampMs };
-    const input = goalInput(record, parseGoal(record, { codec, catalog }));
+    const input = goalInput(record, parseGoal(record, { codec, catalog }), this.options.laneOf);
     const traceparent = this.options.ports.tracer.step('goal received', {
       parent: record.headers['traceparent'] ?? '',
       seed: input.id,

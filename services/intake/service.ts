@@ -5,10 +5,11 @@ import { intakeLogic } from './decide.ts';
 import { GoalIngest } from './ingest.ts';
 
 /** Goal logs and key logs, and the reader of the public goals topic beside them. */
-export const createIntake: ServiceFactory = ({ catalog, config, ports, onFatal }) => {
+export const createIntake: ServiceFactory = ({ catalog, config, ports, lanes, onFatal }) => {
   const ingest = new GoalIngest({
     ports,
     catalog,
+    laneOf: (priority) => lanes?.laneOf(priority) ?? priority,
     housekeepingMs: config.housekeepingMs,
     onFatal: (cause) => {
       const message = `goals are not read any more: ${cause.message}`;

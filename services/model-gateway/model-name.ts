@@ -4,6 +4,9 @@ import { LongreinError } from '../chassis/errors.ts';
 
 export type ModelName = Readonly<{ provider: string; model: string }>;
 
+/** The part before the first slash; empty where there is none. */
+export const providerOf = (name: string): string => name.slice(0, Math.max(0, name.indexOf('/')));
+
 /** The two parts of `name`. Throws LongreinError MODEL_NAME_INVALID. */
 export function parseModelName(name: string): ModelName {
   const slash = name.indexOf('/');

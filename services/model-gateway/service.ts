@@ -4,8 +4,14 @@ import { lanes, sessionTopic } from '../../schemas/topics.ts';
 import type { Clock, EffectJob, Effects } from '../chassis/host/ports.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
 import { environmentSecrets, readModelConfig } from './config.ts';
-import { type ModelGatewayState, mayRun, modelGatewayLogic, requestOf } from './decide.ts';
-import { parseModelName } from './model-name.ts';
+import {
+  callsToQuote,
+  type ModelGatewayState,
+  mayRun,
+  modelGatewayLogic,
+  requestOf,
+} from './decide.ts';
+import { parseModelName, providerOf } from './model-name.ts';
 import type { ModelFailure, ModelOutcome } from './providers/port.ts';
 import { createProviders, type ModelProviders } from './routes.ts';
 
@@ -99,6 +105,19 @@ function createModelEffects(providers: ModelProviders, clock: Clock): Effects<Mo
   };
 }
 
+function factsOf(state: ModelGatewayState, providers: ModelProviders) {
+  const quotes = callsToQuote(state).flatMap(({ call, ...use }) => {
+    const quote = providers.get(providerOf(use.model))?.quote(use);
+    return quote === undefined
+      ? []
+      : [[call, { inputTokensMost: use.inputTokensMost, ...quote }] as const];
+  });
+  const names = [...providers.keys()].sort();
+  return quotes.length === 0
+    ? { providers: names }
+    : { providers: names, quotes: Object.fromEntries(quotes) };
+}
+
 /** Calls models through the providers that are configured here. */
 export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => {
   const nowMs = (): number => ports.clock.nowMs();
@@ -109,7 +128,7 @@ export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => 
     hosted: {
       logic: anyLogic(modelGatewayLogic),
       topics: lanes.map(sessionTopic),
-      facts: () => ({ facts: { providers: [...providers.keys()].sort() } }),
+      facts: (state) => ({ facts: factsOf(state as ModelGatewayState, providers) }),
       effects: createModelEffects(providers, ports.clock) as Effects<unknown>,
     },
   };

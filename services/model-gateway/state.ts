@@ -14,6 +14,7 @@ import {
 } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { abandonedNanoUsd, type Quote, settledNanoUsd } from './budget.ts';
 import { answer, ask, type Conversation, emptyConversation } from './conversation.ts';
 
 /**
@@ -30,9 +31,14 @@ export type ModelCallEntry = Readonly<{
   claims: number;
   claim: string;
   cancelled: boolean;
+  /** Of the session's budget, for all claims of this call. */
+  heldNanoUsd?: number;
+  /** What the newest claim holds, and why. */
+  quote?: Quote;
 }>;
 
-/** `budgetNanoUsd` is null where the goal set none; `spentNanoUsd` sums what outcomes cost. */
+/** `budgetNanoUsd` is null where the goal set none; `spentNanoUsd` sums what outcomes cost, and
+ * what claims that were lost may have cost. */
 export type ModelGatewayState = Readonly<{
   ended: EndedWork;
   budgetNanoUsd: number | null;
@@ -85,13 +91,24 @@ function claim(state: ModelGatewayState, seen: SeenEvent<'model.claimed'>): Mode
   return { ...state, calls: withMember(state.calls, call, claimed) };
 }
 
+function reserve(state: ModelGatewayState, seen: SeenEvent<'budget.reserved'>): ModelGatewayState {
+  const { call, reservedNanoUsd: costNanoUsd, inputTokensMost, priceVersion } = seen.data;
+  const entry = memberOf(state.calls, call);
+  if (entry === undefined) return state;
+  const heldNanoUsd = (entry.heldNanoUsd ?? 0) + costNanoUsd;
+  const quote = { inputTokensMost, costNanoUsd, known: true, priceVersion };
+  const held = { ...entry, heldNanoUsd, quote };
+  return { ...state, calls: withMember(state.calls, call, held) };
+}
+
 function settle(
   state: ModelGatewayState,
   seen: SeenEvent<'model.completed' | 'model.failed'>,
 ): ModelGatewayState {
   const { call, costNanoUsd } = seen.data;
-  const spent = { ...state, spentNanoUsd: state.spentNanoUsd + costNanoUsd };
   const entry = memberOf(state.calls, call);
+  const addedNanoUsd = entry === undefined ? costNanoUsd : settledNanoUsd(entry, costNanoUsd);
+  const spent = { ...state, spentNanoUsd: state.spentNanoUsd + addedNanoUsd };
   if (entry === undefined) return costNanoUsd === 0 ? state : spent;
   const settled = { ...spent, calls: withoutMember(state.calls, call) };
   const known = memberOf(state.conversations, entry.agent);
@@ -146,12 +163,15 @@ export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       return request(state, seen);
     case 'model.claimed':
       return claim(state, seen);
+    case 'budget.reserved':
+      return reserve(state, seen);
     case 'model.completed':
     case 'model.failed':
       return settle(state, seen);
     case 'model.denied': {
       const calls = withoutMember(state.calls, seen.data.call);
-      return calls === state.calls ? state : { ...state, calls };
+      const spentNanoUsd = state.spentNanoUsd + abandonedNanoUsd(state, seen.data.call);
+      return calls === state.calls ? state : { ...state, calls, spentNanoUsd };
     }
     case 'agent.cancelled':
       return cancel(state, (entry) => entry.agent === seen.data.agent);

@@ -1,6 +1,7 @@
-import { lanes, sessionTopic } from '../../schemas/topics.ts';
+import { lanes as laneNames, sessionTopic } from '../../schemas/topics.ts';
 import { createAggregator } from '../../services/aggregator/service.ts';
 import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
+import type { Lanes } from '../../services/chassis/host/lanes.ts';
 import type { HostedService, HostPorts } from '../../services/chassis/host/ports.ts';
 import {
   anyLogic,
@@ -11,7 +12,12 @@ import {
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { createEventStore } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
-import { modelGatewayLogic } from '../../services/model-gateway/decide.ts';
+import type { Quotes } from '../../services/model-gateway/budget.ts';
+import {
+  callsToQuote,
+  type ModelGatewayState,
+  modelGatewayLogic,
+} from '../../services/model-gateway/decide.ts';
 import { createPlanner } from '../../services/planner/service.ts';
 import * as sandbox from '../../services/sandbox-executor/decide.ts';
 import { createSupervisor } from '../../services/supervisor/service.ts';
@@ -38,7 +44,7 @@ export type ServiceWorld = Readonly<{
 }>;
 
 const isolation = 'world';
-const topics = lanes.map(sessionTopic);
+const topics = laneNames.map(sessionTopic);
 
 const real: Readonly<Record<string, ServiceFactory>> = {
   intake: createIntake,
@@ -107,6 +113,14 @@ function played(service: string, world: ServiceWorld, ports: HostPorts): HostedS
   return service === 'model-gateway' ? gateway(world, ports) : undefined;
 }
 
+/** Every call may cost twice what the played models take. */
+function quotesOf(state: ModelGatewayState): Quotes {
+  const most = { costNanoUsd: 2_500, known: true, priceVersion: 'world' };
+  return Object.fromEntries(
+    callsToQuote(state).map(({ call, inputTokensMost }) => [call, { ...most, inputTokensMost }]),
+  );
+}
+
 function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
   const service = 'model-gateway';
   const effects = fakeModelEffects({
@@ -115,7 +129,9 @@ function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
     onStart: ({ data }) => note(world, { service, call: data.call, name: data.model }, ports),
     countOf: () => world.started.filter((one) => one.service === service).length,
   });
-  const facts = () => ({ facts: { providers: ['scripted'] } });
+  const facts = (state: unknown) => ({
+    facts: { providers: ['scripted'], quotes: quotesOf(state as ModelGatewayState) },
+  });
   return { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
 }
 
@@ -152,13 +168,15 @@ function factoriesOf(name: string, catalog: Catalog): ServiceFactory[] {
 export async function buildServices(
   names: readonly string[],
   world: ServiceWorld,
-  at: { ports: HostPorts; housekeepingMs: number },
+  at: { ports: HostPorts; housekeepingMs: number; lanes?: Lanes },
 ): Promise<readonly BuiltService[]> {
   const { catalog } = world;
   const onFatal = (error: Error): never => {
     throw error;
   };
-  const context = { config: configOf(at.housekeepingMs), catalog, ports: at.ports, onFatal };
+  const { ports, lanes } = at;
+  const known = lanes === undefined ? {} : { lanes };
+  const context = { config: configOf(at.housekeepingMs), catalog, ports, ...known, onFatal };
   const built: BuiltService[] = [];
   for (const name of names.includes('all') ? worldServices : names) {
     const hosted = played(name, world, at.ports);

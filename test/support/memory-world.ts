@@ -15,6 +15,7 @@ import { requireCatalog } from '../../services/chassis/catalog/load.ts';
 import { packageRoot } from '../../services/chassis/config/package-root.ts';
 import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
 import { Host } from '../../services/chassis/host/host.ts';
+import { Lanes } from '../../services/chassis/host/lanes.ts';
 import type { Clock, HostPorts, Logger } from '../../services/chassis/host/ports.ts';
 import type { BuiltService } from '../../services/chassis/host/service-context.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
@@ -152,12 +153,16 @@ export class MemoryWorld {
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
     const ports = this.portsOf(log, logger);
-    const services = await buildServices(names, this.services, { ports, housekeepingMs });
+    const lanes = new Lanes(ports, this.options.partitions ?? 2);
+    await this.during(lanes.start());
+    const at = { ports, housekeepingMs, lanes };
+    const services = await buildServices(names, this.services, at);
     const host = new Host({
       name,
       release: '0.0.0-world',
       services: services.map((one) => one.hosted),
       ports,
+      lanes,
       housekeepingMs,
       onFatal: (error) => this.fatal.push(error),
     });

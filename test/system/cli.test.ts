@@ -149,6 +149,51 @@ describe('longrein on a stack of its own', () => {
     expect(document['hosts']).toMatchObject([{ name: 'host', state: 'restarted' }]);
   });
 
+  it('gives new sessions other topics while the stack runs, and lets the old ones go', async () => {
+    const goal = ['goal', 'submit', '--plan', 'lockfile-audit', '--follow'];
+    const running = json(...goal, '--id', 'before-rescale');
+    const reason = ['--reason', 'a test of it', '--as', 'ann'];
+    const rescaled = await json('topics', 'rescale', '--partitions', '3', ...reason);
+    expect(rescaled).toMatchObject({ code: 0, document: { generation: 2, partitions: 3 } });
+    expect((await running).document['result']).toMatchObject({ status: 'completed' });
+    const after = await json(...goal, '--id', 'after-rescale');
+    expect(after.document['result']).toMatchObject({ status: 'completed' });
+    const verified = await json('replay', 'verify', String(after.document['session']));
+    expect(verified.document).toMatchObject({
+      identical: true,
+      origin: expect.stringMatching(/longrein\.sessions\.normal\.g2\/[012]/) as string,
+    });
+    const repeated = await json(...goal, '--id', 'cli-1');
+    expect(repeated.document).toMatchObject({ session, repeated: true });
+    const { document } = await json('topics', 'list');
+    expect(document['topics']).toMatchObject(
+      Array.from({ length: 6 }, (_, index) => ({ generation: index < 3 ? 1 : 2, open: 0 })),
+    );
+    const own = `session_id = '${String(after.document['session'])}' AND k_topic LIKE '%.g2'`;
+    const stored = `SELECT count() AS n FROM events WHERE type = 'session.closed' AND ${own}`;
+    let rows = '';
+    for (let tries = 0; tries < 100 && !rows.startsWith('n\n1'); tries += 1) {
+      rows = (await cli('sql', stored)).stdout;
+      await sleep(100);
+    }
+    expect(rows).toBe('n\n1\n');
+  });
+
+  it('retires a generation that is drained, and refuses what makes no sense', async () => {
+    const reason = ['--reason', 'drained', '--as', 'ann'];
+    const same = await json('topics', 'rescale', '--partitions', '3', ...reason);
+    expect(same).toMatchObject({ code: 1, document: { error: { code: 'LANES_UNCHANGED' } } });
+    const newest = await json('topics', 'retire', '2', ...reason);
+    expect(newest).toMatchObject({ code: 1, document: { error: { code: 'GENERATION_IN_USE' } } });
+    expect((await json('topics', 'retire', '1')).code).toBe(2);
+    const retired = await json('topics', 'retire', '1', ...reason);
+    expect(retired).toMatchObject({ code: 0, document: { generation: 1 } });
+    const goal = ['goal', 'submit', '--plan', 'lockfile-audit', '--follow', '--id', 'after-retire'];
+    expect((await json(...goal)).document['result']).toMatchObject({ status: 'completed' });
+    // What happened in the old topics can still be proved.
+    expect((await json('replay', 'verify', session)).code).toBe(0);
+  });
+
   it('stops all that it started, keeps the data, and removes it when asked', async () => {
     const { code, document } = await json('down');
     expect(code).toBe(0);

@@ -1,12 +1,16 @@
+import { firstGeneration } from '../../../schemas/topics.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { partitionOf } from '../log/partition.ts';
-import type { Membership, PartitionName, Reader } from '../log/port.ts';
+import type { PartitionName, Reader } from '../log/port.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { Assignments, nameOf } from './assignments.ts';
+import { GroupSeat } from './group-seat.ts';
+import type { Lanes } from './lanes.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
+import { whileAway } from './patience.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
 import { Watermarks } from './watermarks.ts';
@@ -17,6 +21,8 @@ export type HostOptions = Readonly<{
   release: string;
   services: readonly HostedService[];
   ports: HostPorts;
+  /** The generations of the lanes, where there may be more than the first. */
+  lanes?: Lanes;
   /** Checkpoints and watermarks are looked at so often. */
   housekeepingMs: number;
   /** The host cannot go on: the process should end with this message. */
@@ -37,7 +43,7 @@ export class Host {
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
   private reader: Reader | undefined;
-  private membership: Membership | undefined;
+  private membership: GroupSeat | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
 
@@ -66,12 +72,15 @@ export class Host {
       ports,
       partitions: (topic) => this.partitionCount(topic),
       writer: (partition) => this.writers.of(partition),
+      learn: (topic) => (this.counts.has(topic) ? undefined : this.learn(topic)),
     });
   }
 
   /** Topics whose partitions this host works on. */
   get topics(): readonly string[] {
-    return [...new Set(this.options.services.flatMap((service) => service.topics))].sort();
+    const { services, lanes } = this.options;
+    const own = [...new Set(services.flatMap((service) => service.topics))];
+    return own.flatMap((topic) => lanes?.topicsOf(topic) ?? [topic]).sort();
   }
 
   get group(): string {
@@ -97,12 +106,43 @@ export class Host {
         ),
     });
     this.partitions.readFrom(this.reader);
-    this.membership = await log.join(this.group, this.topics, {
-      onAssignment: (partitions) => this.partitions.assign(partitions),
-      onCrash: (error) =>
-        this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
-    });
+    this.membership = this.seat();
+    await this.membership.join(this.topics);
+    this.options.lanes?.onChange(() => this.follow());
     this.tick();
+  }
+
+  private seat(): GroupSeat {
+    const { log, logger } = this.options.ports;
+    const handlers = {
+      onAssignment: (partitions: readonly PartitionName[]) => this.partitions.assign(partitions),
+      onCrash: (error: Error) =>
+        this.fatal('GROUP_LOST', `the consumer group ended: ${error.message}`, error),
+    };
+    return new GroupSeat({ log, logger, group: this.group, handlers });
+  }
+
+  /** The lanes have other topics from now on. */
+  private follow(): void {
+    const { clock } = this.options.ports;
+    const known = async (): Promise<readonly string[]> => {
+      await Promise.all(this.topics.map((topic) => this.learn(topic)));
+      return this.topics;
+    };
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => {
+        clock.after(1_000, resolve);
+      });
+    this.membership?.change(known, pause);
+  }
+
+  private async learn(topic: string): Promise<void> {
+    if (this.counts.has(topic)) return;
+    const { ports } = this.options;
+    const patience = { ports, what: `looking at ${topic}`, wanted: () => !this.stopping };
+    await whileAway(patience, async () => {
+      this.counts.set(topic, (await ports.log.bounds(topic)).size);
+    });
   }
 
   /** Something outside the log changed for this session: its services look again. */
@@ -182,7 +222,7 @@ export class Host {
     const { ports, services } = this.options;
     return {
       ports,
-      services: services.filter((service) => service.topics.includes(at.topic)),
+      services: services.filter((one) => one.topics.includes(firstGeneration(at.topic))),
       identity: this.identity,
       presence: this.presence,
       watermarks: this.watermarks,

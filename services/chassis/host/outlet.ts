@@ -20,6 +20,8 @@ export type OutletParts = Readonly<{
   /** Number of partitions of a topic; known since start-up. */
   partitions: (topic: string) => number;
   writer: (partition: PartitionName) => PartitionWriter;
+  /** Finds out about a topic that was made after the start; undefined where it is known. */
+  learn: (topic: string) => Promise<void> | undefined;
 }>;
 
 const subjectOf = (type: string): string =>
@@ -38,6 +40,12 @@ export class Outlet {
 
   /** Resolves when the broker has it. */
   deliver(delivery: Delivery, origin: DeliveryOrigin): Promise<void> {
+    const learning = this.parts.learn(delivery.topic);
+    if (learning !== undefined) return learning.then(() => this.send(delivery, origin));
+    return this.send(delivery, origin);
+  }
+
+  private send(delivery: Delivery, origin: DeliveryOrigin): Promise<void> {
     return delivery.to === 'log' ? this.relay(delivery, origin) : this.publish(delivery, origin);
   }
 

@@ -1,5 +1,3 @@
-import { limits } from '../../../schemas/limits.ts';
-import { partitionsOf, topicConfig, topics } from '../../../schemas/topics.ts';
 import { ablatableRules, takeAway } from '../ablation.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { loadCatalog, requireCatalog } from '../catalog/load.ts';
@@ -13,9 +11,11 @@ import { createRegistryCodec } from '../log/registry.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { startTracing, type Tracing } from '../telemetry/tracing.ts';
 import { Host } from './host.ts';
+import { Lanes } from './lanes.ts';
 import type { HostPorts, Logger } from './ports.ts';
 import { realClock, realRandom } from './real-ports.ts';
 import type { BuiltService, ServiceFactory } from './service-context.ts';
+import { registrySpecs, topicSpecs } from './topic-specs.ts';
 
 export type RunningHost = Readonly<{
   host: Host;
@@ -26,13 +26,14 @@ export type RunningHost = Readonly<{
 
 const stopWithinMs = 8_000;
 
-/** Definitions of all topics for this installation. */
-export const topicSpecs = (config: Pick<RuntimeConfig, 'partitions' | 'replication'>) =>
-  topics.map((topic) => ({
-    name: topic.name,
-    partitions: partitionsOf(topic, config.partitions),
-    config: topicConfig(topic, limits.recordBytesMax + 65_536),
-  }));
+/** The registry topic is made first: it says which topics there are besides. */
+async function makeTopics(config: RuntimeConfig, log: LogPort, logger: Logger): Promise<Lanes> {
+  await log.ensureTopics(registrySpecs(config));
+  const lanes = new Lanes({ log, logger }, config.partitions);
+  await lanes.start();
+  await log.ensureTopics(topicSpecs(config, lanes.table));
+  return lanes;
+}
 
 /** Waits out what is only away: says what it waits for at once, tries again with back-off, for ever. */
 export async function patiently<T>(
@@ -67,7 +68,7 @@ export function readCatalog(config: RuntimeConfig): Catalog {
   });
 }
 
-export type Connected = Readonly<{ ports: HostPorts; tracing: Tracing }>;
+export type Connected = Readonly<{ ports: HostPorts; tracing: Tracing; lanes: Lanes }>;
 
 /** Connects to broker and registry, waiting for both, and makes the topics. */
 export async function connect(config: RuntimeConfig, logger: Logger): Promise<Connected> {
@@ -78,8 +79,8 @@ export async function connect(config: RuntimeConfig, logger: Logger): Promise<Co
     logger,
     sessionTimeoutMs: config.sessionTimeoutMs,
   });
-  await patiently(`the broker at ${config.brokers.join(', ')}`, logger, () =>
-    log.ensureTopics(topicSpecs(config)),
+  const lanes = await patiently(`the broker at ${config.brokers.join(', ')}`, logger, () =>
+    makeTopics(config, log, logger),
   );
   const codec = await patiently(`the schema registry at ${config.registryUrl}`, logger, () =>
     createRegistryCodec(config.registryUrl),
@@ -87,7 +88,7 @@ export async function connect(config: RuntimeConfig, logger: Logger): Promise<Co
   const blobs = createDirectoryBlobs(config.blobDir);
   const { tracer } = tracing;
   const ports = { log, codec, blobs, logger, tracer, clock: realClock, random: realRandom };
-  return { ports, tracing };
+  return { ports, tracing, lanes };
 }
 
 /** For tests of the tests: a stack that breaks its own rules must say so. */
@@ -112,8 +113,8 @@ export async function runHost(
   const logger = createLogger(config.logLevel, { host: config.host });
   ablate(config, logger);
   const catalog = readCatalog(config);
-  const { ports, tracing } = await connect(config, logger);
-  const context = { config, catalog, ports, onFatal };
+  const { ports, tracing, lanes } = await connect(config, logger);
+  const context = { config, catalog, ports, lanes, onFatal };
   const built: BuiltService[] = [];
   for (const factory of factories) built.push(await factory(context));
   const host = new Host({
@@ -121,10 +122,12 @@ export async function runHost(
     release,
     services: built.map((one) => one.hosted),
     ports,
+    lanes,
     housekeepingMs: config.housekeepingMs,
     onFatal,
   });
-  await patiently('the broker', logger, () => host.start(topics.map((topic) => topic.name)));
+  const allTopics = topicSpecs(config, lanes.table).map(({ name }) => name);
+  await patiently('the broker', logger, () => host.start(allTopics));
   const companions = built.flatMap((one) => one.companion ?? []);
   for (const companion of companions)
     await patiently('the broker', logger, () => companion.start(host));
@@ -135,6 +138,7 @@ export async function runHost(
     async stop() {
       for (const companion of companions) await companion.stop();
       await host.stop(stopWithinMs);
+      await lanes.stop();
       await ports.log.close();
       await tracing.stop();
     },

@@ -4,6 +4,7 @@ import type { RuntimeConfig } from '../config/runtime-config.ts';
 import type { LongreinError } from '../errors.ts';
 import type { AnyLogic, ServiceLogic } from '../protocol/service-logic.ts';
 import type { Host } from './host.ts';
+import type { Lanes } from './lanes.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 
 /** What a service is built from. */
@@ -11,6 +12,8 @@ export type ServiceContext = Readonly<{
   config: RuntimeConfig;
   catalog: Catalog;
   ports: HostPorts;
+  /** The generations of the lanes, where there may be more than the first. */
+  lanes?: Lanes;
   /** The service cannot go on: the process should end with this message. */
   onFatal(error: LongreinError): void;
 }>;

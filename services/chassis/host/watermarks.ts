@@ -47,9 +47,9 @@ export class Watermarks {
   private position = 0;
   private waiting: { offset: number; resolve: () => void }[] = [];
 
-  private readonly ports: HostPorts;
+  private readonly ports: Pick<HostPorts, 'log' | 'codec' | 'logger'>;
 
-  constructor(ports: HostPorts) {
+  constructor(ports: Pick<HostPorts, 'log' | 'codec' | 'logger'>) {
     this.ports = ports;
   }
 

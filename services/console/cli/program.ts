@@ -13,6 +13,9 @@ import { sessionShow } from './commands/session-show.ts';
 import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
+import { topicsList } from './commands/topics-list.ts';
+import { topicsRescale } from './commands/topics-rescale.ts';
+import { topicsRetire } from './commands/topics-retire.ts';
 import { up } from './commands/up.ts';
 import type { CommandSpec, Context, GroupSpec, OptionSpec, OptionValue } from './context.ts';
 import { type ExitCode, exitCodes, UsageError } from './exit-code.ts';
@@ -28,6 +31,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   { name: 'goal', about: 'ask for work, or call it off', commands: [goalSubmit, goalCancel] },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
   sql,
+  {
+    name: 'topics',
+    about: 'the topics that sessions live in',
+    commands: [topicsList, topicsRescale, topicsRetire],
+  },
   { name: 'replay', about: 'check and keep sessions', commands: [replayVerify, replayExport] },
 ];
 

@@ -1,9 +1,9 @@
 /**
  * What becomes of one goal, as it happens: events of its goal log and of its session, and the
- * result. Reads outside every consumer group; a reader of its own for each of the three partitions.
+ * result. Reads outside every consumer group; a reader of its own for each of the partitions.
  */
 import type { SeenEvent } from '../../../schemas/event.ts';
-import { keysTopic, resultsTopic, sessionTopic } from '../../../schemas/topics.ts';
+import { keysTopic, resultsTopic } from '../../../schemas/topics.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import { partitionOf } from '../../chassis/log/partition.ts';
 import type { LogPort, LogRecord, PartitionName, Reader } from '../../chassis/log/port.ts';
@@ -39,7 +39,8 @@ export interface GoalResult {
 export interface FeedOptions {
   readonly log: LogPort;
   readonly session: string;
-  readonly lane: string;
+  /** Topics of the lanes: a goal that was asked for before may have its session in any of them. */
+  readonly laneTopics: readonly string[];
   /** From the start of the log, for a goal that may have been asked for before. */
   readonly fromStart: boolean;
   onEvent(event: SeenEvent): void;
@@ -53,11 +54,11 @@ export interface Feed {
 
 /** Opens the feed; when it resolves, nothing that is written from now on is missed. */
 export async function openFeed(options: FeedOptions): Promise<Feed> {
-  const { log, session, lane } = options;
+  const { log, session } = options;
   const places = [
-    [sessionTopic(lane), session],
     [keysTopic, goalLogId(session)],
     [resultsTopic, session],
+    ...options.laneTopics.map((topic) => [topic, session] as const),
   ] as const;
   let settle = (_: GoalResult): void => undefined;
   let fail = (_: Error): void => undefined;
@@ -67,9 +68,9 @@ export async function openFeed(options: FeedOptions): Promise<Feed> {
   });
   result.catch(() => undefined);
   const folds = [
-    createFold(session, options.onEvent),
     createFold(goalLogId(session), options.onEvent),
     resultOf(session, settle),
+    ...options.laneTopics.map(() => createFold(session, options.onEvent)),
   ];
   const readers = await Promise.all(
     places.map(async ([topic, key], index) => {

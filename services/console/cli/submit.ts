@@ -1,6 +1,7 @@
 /** Publishes a goal and follows it to its result. What `goal submit` and `demo` share. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { everyLaneTopic, readLaneTable } from '../../../replay-tools/read/lane-table.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
 import { sessionId } from '../../chassis/protocol/ids.ts';
@@ -11,7 +12,6 @@ import { type FeedOptions, type GoalResult, openFeed } from './session-feed.ts';
 export interface NamedGoal {
   readonly goalId: string;
   readonly session: string;
-  readonly lane: string;
   readonly body: JsonObject;
   /** It was given its id by who asks, so it may have been asked for before. */
   readonly known: boolean;
@@ -26,8 +26,7 @@ const textIn = (goal: JsonObject, name: string, fallback: string): string => {
 export function nameGoal(goal: JsonObject): NamedGoal {
   const goalId = textIn(goal, 'id', `g-${randomBytes(6).toString('hex')}`);
   const session = sessionId(textIn(goal, 'tenant', 'default'), '', goalId);
-  const lane = textIn(goal, 'priority', 'normal');
-  return { goalId, session, lane, body: { ...goal, id: goalId }, known: goal['id'] === goalId };
+  return { goalId, session, body: { ...goal, id: goalId }, known: goal['id'] === goalId };
 }
 
 /** Writes the goal to the goals topic. */
@@ -71,7 +70,7 @@ const lastTypes: ReadonlySet<string> = new Set([
 export async function followGoal(options: FollowOptions): Promise<Followed> {
   const { log, goal } = options;
   const view = new LiveView();
-  const { session, lane, known } = goal;
+  const { session, known } = goal;
   const silence = setTimeout(options.onSilence, silenceMs);
   let sawLast = (): void => undefined;
   const last = new Promise<void>((resolve) => {
@@ -85,7 +84,8 @@ export async function followGoal(options: FollowOptions): Promise<Followed> {
   };
   try {
     const startedMs = Date.now();
-    const feed = await openFeed({ log, session, lane, fromStart: known, onEvent });
+    const laneTopics = everyLaneTopic(await readLaneTable(log));
+    const feed = await openFeed({ log, session, laneTopics, fromStart: known, onEvent });
     options.onPublished(Date.now());
     const before = performance.now();
     await publishGoal(log, goal);

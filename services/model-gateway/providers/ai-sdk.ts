@@ -12,11 +12,13 @@ import { modelFailureOf } from './failure.ts';
 import { systemTextOf, toSdkMessages, toSdkTools } from './messages.ts';
 import type {
   ModelCompleted,
+  ModelCost,
   ModelFinishReason,
   ModelOutcome,
   ModelProvider,
   ModelRequest,
   ModelToolCall,
+  QuotedUse,
 } from './port.ts';
 import { keepReasoning } from './reasoning.ts';
 import { createStop, stoppedFailure } from './stop.ts';
@@ -42,7 +44,23 @@ type SdkAnswer = Awaited<ReturnType<typeof ask>>;
 export function createAiSdkProvider(options: AiSdkProviderOptions): ModelProvider {
   // The SDK prints warnings to the console; what matters of them is in the outcome.
   Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
-  return { name: options.name, complete: (request) => complete(request, options) };
+  return {
+    name: options.name,
+    complete: (request) => complete(request, options),
+    quote: (use) => quote(use, options),
+  };
+}
+
+/** Nothing is assumed to come from a cache: that would only be cheaper. */
+function quote(use: QuotedUse, options: AiSdkProviderOptions): ModelCost {
+  const { inputTokensMost: inputTokens, outputTokensMax: outputTokens } = use;
+  const none = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  return options.prices.price({
+    provider: options.name,
+    models: [parseModelName(use.model).model],
+    usage: { inputTokens, outputTokens, ...none },
+    atMs: options.nowMs(),
+  });
 }
 
 async function complete(

@@ -108,8 +108,17 @@ export type ModelFailed = Readonly<{
 
 export type ModelOutcome = ModelCompleted | ModelFailed;
 
+/** What a call may use at most; `model` is "provider/model". */
+export type QuotedUse = Readonly<{
+  model: string;
+  inputTokensMost: number;
+  outputTokensMax: number;
+}>;
+
 /** Somebody who answers. `complete` resolves for every outcome, also for cancel and deadline. */
 export type ModelProvider = Readonly<{
   name: string;
   complete(request: ModelRequest): Promise<ModelOutcome>;
+  /** What such a use costs by the prices of now; `known` is false where there is no price. */
+  quote(use: QuotedUse): ModelCost;
 }>;

@@ -44,7 +44,7 @@ export function readScriptedProvider(files: readonly string[], nowMs: () => numb
 
 /** The provider `scripted` over `rules`. */
 export function createScriptedProvider(options: ScriptedOptions): ModelProvider {
-  return { name, complete: (request) => complete(request, options) };
+  return { name, complete: (request) => complete(request, options), quote: () => free };
 }
 
 async function complete(request: ModelRequest, options: ScriptedOptions): Promise<ModelOutcome> {

@@ -134,6 +134,23 @@ describe('writing', () => {
     expect(await one(hourly, { tenantId })).toEqual({ n: 0 });
   });
 
+  test('an outcome that nobody waited for is priced apart, once, and a copy is not', async () => {
+    const tenantId = randomUUID();
+    const outcome = { tenantId, kind: 'input', type: 'model.completed', costNanoUsd: 700 } as const;
+    const rows = [
+      eventRow({ ...outcome, offset: 1, recordId: 'counted' }),
+      eventRow({ ...outcome, offset: 2, recordId: 'counted', effective: false }),
+      eventRow({ ...outcome, offset: 3, recordId: 'late', effective: false }),
+      eventRow({ ...outcome, offset: 4, recordId: 'late', effective: false }),
+      eventRow({ ...outcome, offset: 5, recordId: 'timer', type: 'timer.fired', effective: false }),
+    ];
+    await table.insertBatch(rows, randomUUID());
+    const late = `SELECT count() n, sum(cost_nano_usd) cost FROM longrein.late_outcomes ${where}`;
+    expect(await one(late, { tenantId })).toEqual({ n: 1, cost: 700 });
+    const hourly = `SELECT sum(cost_nano_usd) cost FROM longrein.costs_hourly ${where}`;
+    expect(await one(hourly, { tenantId })).toEqual({ cost: 700 });
+  });
+
   test('a batch larger than a request is cut, and cut the same when it is repeated', async () => {
     const tenantId = randomUUID();
     const record = 'r'.repeat(1_000_000);

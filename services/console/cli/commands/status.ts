@@ -56,7 +56,8 @@ function addressRows(seen: StackStatus): string[][] {
     if (service === undefined) return [];
     const name = backing[index] ?? '';
     const record = seen.processes.find((process) => process.name === name);
-    const where = service.ok ? service.address : service.reason;
+    const address = service.ok ? service.address : service.reason;
+    const where = record?.container ? `${address} (container ${record.container.name})` : address;
     return [[name, service.ok ? 'ok' : 'away', record ? String(record.pid) : '', where]];
   });
 }

@@ -39,10 +39,10 @@ test('any bytes become one input that its schema accepts, the same one each time
   fc.assert(
     fc.property(values, headers, (value, given) => {
       const record = goalRecord(value, { headers: given });
-      const input = goalInput(record, parseGoal(record, { codec, catalog }));
+      const input = goalInput(record, parseGoal(record, { codec, catalog }), (lane) => lane);
       expect(problemOfEvent(input.body.event)).toBeUndefined();
       expect(input.body.tenant).not.toBe('');
-      const again = goalInput(record, parseGoal(record, { codec, catalog }));
+      const again = goalInput(record, parseGoal(record, { codec, catalog }), (lane) => lane);
       expect(canonical(again)).toBe(canonical(input));
     }),
     { numRuns: 300 },

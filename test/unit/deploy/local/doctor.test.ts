@@ -48,4 +48,14 @@ describe('checkStack', () => {
       },
     ]);
   });
+
+  it('names the container of a process, and why one that runs may not be reached', () => {
+    const container = { id: 'f'.repeat(64), name: 'longrein-a-broker', environment: {} };
+    const record = { name: 'broker', pid: 7, startedAtMark: 'm', port: 9001, logFile: '/s/b.log' };
+    const brokers = { address: '127.0.0.1:9001', ok: false, reason: 'ECONNREFUSED' };
+    const processes = [{ ...record, container, alive: true }];
+    const [broker, process] = checkStack({ ...nothing, up: true, brokers, processes });
+    expect(broker?.fix).toContain('Enable host networking');
+    expect(process?.detail).toBe('pid 7, container longrein-a-broker, port 9001');
+  });
 });

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../../../../deploy/local/config.ts';
-import { findInstalledJava, findJava, parseJavaVersion } from '../../../../deploy/local/java.ts';
+import { findInstalledJava, findJava } from '../../../../deploy/local/java.ts';
+import { parseJavaVersion } from '../../../../deploy/local/java-runtime.ts';
 import { silent } from '../../../../deploy/local/report.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'longrein-java-'));

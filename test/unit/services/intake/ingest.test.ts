@@ -38,6 +38,7 @@ async function bench() {
   const ingest = new GoalIngest({
     ports: quietPorts(log, clock),
     catalog,
+    laneOf: (priority) => priority,
     housekeepingMs: 1_000,
     onFatal: (error) => fatal.push(error),
   });

@@ -3,7 +3,9 @@ import type { DataOf, SeenEvent } from '../../../../schemas/event.ts';
 import { event, json, text, textOf } from '../../../../schemas/event.ts';
 import type { JsonValue } from '../../../../schemas/json.ts';
 import { addressOf } from '../../../../services/chassis/protocol/service-logic.ts';
+import { inputTokensMost, type Quote } from '../../../../services/model-gateway/budget.ts';
 import {
+  callsToQuote,
   type ModelGatewayState,
   mayRun,
   modelGatewayLogic,
@@ -25,8 +27,22 @@ import {
 
 let bench: BenchSession;
 
+/** What a call may cost, as the facts of a host say; none where a test sets none. */
+let quoteOf: ((model: string, inputTokens: number) => Partial<Quote>) | undefined;
+
 beforeEach(() => {
-  const facts = () => ({ facts: { providers: ['scripted', 'openai'] } });
+  quoteOf = undefined;
+  const facts = () => {
+    const quotes = callsToQuote(state()).map(({ call, model, inputTokensMost }) => {
+      const known = { inputTokensMost, costNanoUsd: 0, known: true, priceVersion: 'test@1' };
+      return [call, { ...known, ...quoteOf?.(model, inputTokensMost) }];
+    });
+    const providers = ['scripted', 'openai'];
+    return {
+      facts:
+        quoteOf === undefined ? { providers } : { providers, quotes: Object.fromEntries(quotes) },
+    };
+  };
   bench = new BenchSession([{ logic: modelGatewayLogic, facts }]);
 });
 
@@ -152,6 +168,121 @@ describe('the budget', () => {
     request('call_1', [user('One.')]);
     bench.input(failedModel(claim(), { costNanoUsd: 1e15 }));
     expect(bench.typesOf(request('call_2', [user('One.')]))).toEqual(['model.claimed']);
+  });
+});
+
+describe('money is held before it is spent', () => {
+  const dear = (costNanoUsd: number, known = true) => {
+    quoteOf = () => ({ costNanoUsd, known });
+  };
+  /** So many calls at once, each of an agent of its own. */
+  const burst = (count: number): SeenEvent[] => {
+    const asked = Array.from({ length: count }, (_, at) => {
+      const task = `t${at}`;
+      const data = { call: `call_${at}`, agent: `${task}.1`, task, attempt: 1, step: 1 };
+      const rest = {
+        agentName: 'writer',
+        model: 'openai/m',
+        outputTokensMax: 10,
+        timeoutMs: 9_000,
+      };
+      const content = { messages: json([{ role: 'user', text: 'Hello.' }]) };
+      return event('model.requested', { ...data, ...rest, tools: [] }, content);
+    });
+    bench.append(asked, 'worker-pool:general');
+    return bench.settle();
+  };
+  const costing = (of: SeenEvent<'model.claimed'>, costNanoUsd: number) => {
+    const draft = answered(of, { text: 'a' });
+    return { ...draft, data: { ...draft.data, costNanoUsd } };
+  };
+  const claimed = () => eventsOf(bench.events, 'model.claimed');
+
+  test('a claim says how much it holds, why, and what is left', () => {
+    open({ budgetNanoUsd: 1_000 });
+    dear(400);
+    const [held, made] = request('call_1', [user('Hello.')], { model: 'openai/m' });
+    expect(held).toMatchObject({
+      type: 'budget.reserved',
+      data: {
+        ...{ call: 'call_1', attempt: 1, reservedNanoUsd: 400, leftNanoUsd: 600 },
+        ...{ outputTokensMax: 500, priceVersion: 'test@1' },
+      },
+    });
+    expect(made?.type).toBe('model.claimed');
+  });
+
+  test('of fifty calls at once with money for five, five go out and the others wait', () => {
+    open({ budgetNanoUsd: 5_400 });
+    dear(1_000);
+    burst(50);
+    expect(claimed()).toHaveLength(5);
+    expect(eventsOf(bench.events, 'model.denied')).toEqual([]);
+  });
+
+  test('what an outcome gives back lets the next one go; in the end the rest is denied', () => {
+    open({ budgetNanoUsd: 5_400 });
+    dear(1_000);
+    burst(50);
+    for (let done = 0; done < claimed().length; done += 1) {
+      const one = claimed()[done];
+      if (one !== undefined) bench.input(costing(one, 300));
+      bench.settle();
+      const spent = eventsOf(bench.events, 'model.completed').length * 300;
+      const held = (claimed().length - done - 1) * 1_000;
+      expect(spent + held).toBeLessThanOrEqual(5_400);
+    }
+    // Fifteen cost 4,500; for a sixteenth there are 900, and nobody holds any more.
+    expect(claimed()).toHaveLength(15);
+    expect(eventsOf(bench.events, 'model.denied')).toHaveLength(35);
+    const said = textOf(newest(bench.events, 'model.denied').content.message);
+    expect(said).toContain('may cost 1000 nano-USD');
+    expect(said).toContain('900 of the goal');
+  });
+
+  test('a model without a price is not called under a budget, and is without one', () => {
+    open({ budgetNanoUsd: 5_000 });
+    dear(0, false);
+    expect(request('call_1', [user('x')], { model: 'openai/m' })[0]?.data).toEqual({
+      call: 'call_1',
+      code: 'MODEL_PRICE_UNKNOWN',
+    });
+  });
+
+  test('a claim that was lost may have cost what it held, also after the next one answers', () => {
+    open({ budgetNanoUsd: 2_500 });
+    dear(1_000);
+    request('call_1', [user('x')], { model: 'openai/m' });
+    expect(bench.typesOf(lose('call_1'))).toEqual(['budget.reserved', 'model.claimed']);
+    expect(state().calls['call_1']?.heldNanoUsd).toBe(2_000);
+    bench.input(costing(claim(), 200));
+    expect(state().spentNanoUsd).toBe(1_200);
+  });
+
+  test('a call that is given up counts as spent with all that its claims held', () => {
+    open({ budgetNanoUsd: 10_000 });
+    dear(1_000);
+    request('call_1', [user('x')], { model: 'openai/m' });
+    endSession();
+    lose('call_1');
+    expect(eventsOf(bench.events, 'model.denied')).toHaveLength(1);
+    expect(state().spentNanoUsd).toBe(1_000);
+  });
+
+  test('nothing is quoted where the goal sets no budget', () => {
+    open();
+    dear(1_000);
+    expect(bench.typesOf(request('call_1', [user('x')], { model: 'openai/m' }))).toEqual([
+      'model.claimed',
+    ]);
+    expect(callsToQuote(state())).toEqual([]);
+  });
+
+  test('input is counted on the safe side, in any script', () => {
+    const most = (said: string): number => inputTokensMost([user(said)], []);
+    expect(most('word '.repeat(1_000))).toBeGreaterThan(1_000);
+    expect(most('漢字'.repeat(1_000))).toBeGreaterThanOrEqual(3_000);
+    expect(most('😀'.repeat(1_000))).toBeGreaterThanOrEqual(2_000);
   });
 });
 

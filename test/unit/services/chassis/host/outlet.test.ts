@@ -44,6 +44,7 @@ function bench() {
     ports,
     partitions: () => partitions,
     writer: (partition) => pool.of(partition),
+    learn: () => undefined,
   });
   return { log, clock, outlet };
 }

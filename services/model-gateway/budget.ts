@@ -1,0 +1,97 @@
+/**
+ * Money before it is spent (DESIGN 7): what a call can cost at most is held until its outcome says
+ * what it did cost.
+ *
+ * B1 What is spent, what is held and what is left make the budget; a call is made only for what is
+ *    left.
+ * B2 A call that does not fit waits while others hold money that may come back; it is denied when
+ *    nobody does.
+ * B3 A claim that was lost may have cost all that it held: that counts as spent.
+ */
+
+import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
+import { canonical } from '../chassis/protocol/hash.ts';
+import type { ModelMessage, ModelTool } from './providers/port.ts';
+import type { ModelCallEntry, ModelGatewayState } from './state.ts';
+
+/** What a call can cost at most, by the prices of a host: a fact of the decision. */
+export type Quote = Readonly<{
+  inputTokensMost: number;
+  costNanoUsd: number;
+  known: boolean;
+  priceVersion: string;
+}>;
+
+export type Quotes = Readonly<Record<string, Quote>>;
+
+const messageTokens = 16;
+
+function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    // A surrogate pair is two units and four bytes.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}
+
+/**
+ * Input tokens of a request, estimated on the safe side: half its bytes, and a little for each
+ * message. Text of any language has fewer; only a run of rare characters can have more.
+ */
+export function inputTokensMost(
+  messages: readonly ModelMessage[],
+  tools: readonly ModelTool[],
+): number {
+  const bytes = utf8Bytes(canonical(messages)) + utf8Bytes(canonical(tools));
+  return Math.ceil(bytes / 2) + messageTokens * (messages.length + tools.length);
+}
+
+/** What calls without an outcome hold. */
+export const heldNanoUsd = (state: ModelGatewayState): number =>
+  sortedEntries(state.calls).reduce((sum, [, { heldNanoUsd: held = 0 }]) => sum + held, 0);
+
+/** Money of a session while a decision hands it out, call by call. */
+export class Purse {
+  /** Undefined where the goal set no budget. */
+  private left: number | undefined;
+  private held: number;
+
+  constructor(state: ModelGatewayState) {
+    const { budgetNanoUsd, spentNanoUsd } = state;
+    this.held = heldNanoUsd(state);
+    if (budgetNanoUsd !== null) this.left = Math.max(0, budgetNanoUsd - spentNanoUsd - this.held);
+  }
+
+  get leftNanoUsd(): number {
+    return this.left ?? 0;
+  }
+
+  get isLimited(): boolean {
+    return this.left !== undefined;
+  }
+
+  /** Whether money may come back that calls hold. */
+  get mayGrow(): boolean {
+    return this.held > 0;
+  }
+
+  /** Takes so much out; false, and takes nothing, where that is not there. */
+  take(nanoUsd: number): boolean {
+    if (this.left === undefined || nanoUsd > this.left) return false;
+    this.left -= nanoUsd;
+    this.held += nanoUsd;
+    return true;
+  }
+}
+
+/** What an outcome leaves spent: its cost, and what earlier claims of the call may have cost (B3). */
+export const settledNanoUsd = (
+  { heldNanoUsd: held = 0, quote }: ModelCallEntry,
+  costNanoUsd: number,
+): number => costNanoUsd + Math.max(0, held - (quote?.costNanoUsd ?? 0));
+
+/** What a call that is given up leaves spent: all that its claims held. */
+export const abandonedNanoUsd = (state: ModelGatewayState, call: string): number =>
+  memberOf(state.calls, call)?.heldNanoUsd ?? 0;
