@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { ablated, rulesNamed, takeAway } from '../../../../services/chassis/ablation.ts';
 import { readRuntimeConfig } from '../../../../services/chassis/config/runtime-config.ts';
+import { KafkaAppender } from '../../../../services/chassis/log/kafka/append.ts';
+import type { KafkaConnections } from '../../../../services/chassis/log/kafka/client.ts';
 
 const environment = {
   LONGREIN_BROKERS: 'broker:9092',
@@ -31,5 +33,26 @@ describe('rules that are taken away', () => {
     const read = () => readRuntimeConfig({ ...environment, LONGREIN_ABLATE: '9a,16' });
     expect(read).toThrow('no rule "16" can be taken away');
     expect(read).toThrow(expect.objectContaining({ fix: expect.stringContaining('9a, 9b') }));
+  });
+});
+
+describe('a broker that leaves a partition out of its answer', () => {
+  const connections = {
+    leaderOf: async () => 1,
+    ask: async () => ({ topics: [] }),
+    forget: () => undefined,
+  } as unknown as KafkaConnections;
+  const partition = { topic: 'sessions', partition: 3 };
+  const append = () =>
+    new KafkaAppender(connections).append(partition, [{ key: 'a', headers: {}, value: null }]);
+  afterEach(() => takeAway([]));
+
+  test('has not acknowledged it', async () => {
+    await expect(append()).rejects.toMatchObject({ failure: 'uncertain' });
+  });
+
+  test('is believed where rule 15 is taken away: the record is lost and nobody knows', async () => {
+    takeAway(rulesNamed(['15']));
+    await expect(append()).resolves.toEqual({ baseOffset: -1 });
   });
 });
