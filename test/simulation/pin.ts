@@ -57,7 +57,7 @@ async function stored(rule: AblatableRule, found: Found): Promise<StoredSchedule
   const violates = found.violations[0]?.rule ?? '';
   const { schedule } = await smallest(
     { ...found, ablate: rule },
-    { runsMax: 80, timeMsMax: 45_000 },
+    { runsMax: 90, timeMsMax: 60_000 },
   );
   const small = await showing(rule, violates, schedule);
   if (small.length >= seedsLeast) return { rule, violates, seeds: small, schedule };

@@ -77,23 +77,49 @@ export function readSchedule(path: string): StoredSchedule {
   };
 }
 
-const oneLine = (value: unknown): string => JSON.stringify(value);
+const widthMax = 100;
 
-/** The text of a stored schedule: one action a line, for people who look at differences. */
+const isObject = (value: unknown): value is object => value !== null && typeof value === 'object';
+
+/** Members of a list or an object, each with its name where it has one. */
+function membersOf(value: object, textOf: (one: unknown) => string): string[] {
+  if (Array.isArray(value)) return value.map(textOf);
+  const members = Object.entries(value).filter(([, one]) => one !== undefined);
+  return members.map(([name, one]) => `${JSON.stringify(name)}: ${textOf(one)}`);
+}
+
+function inOneLine(value: unknown): string {
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = membersOf(value, inOneLine).join(', ');
+  if (Array.isArray(value)) return `[${members}]`;
+  return members === '' ? '{}' : `{ ${members} }`;
+}
+
+/** Members of the same list that are objects stand on lines of their own. */
+const isBroken = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 1 && value.every(isObject) : false;
+
+const hasBroken = (value: unknown): boolean =>
+  isBroken(value) || (isObject(value) && Object.values(value).some(hasBroken));
+
+/** JSON as the formatter of this project writes it: an action a line where it fits. */
+function laidOut(value: unknown, indent: number, before: number): string {
+  const flat = inOneLine(value);
+  if (!isObject(value)) return flat;
+  if (!hasBroken(value) && indent + before + flat.length < widthMax) return flat;
+  const space = ' '.repeat(indent + 2);
+  const named = Array.isArray(value)
+    ? value.map((one) => ['', one] as const)
+    : Object.entries(value).map(([name, one]) => [`${JSON.stringify(name)}: `, one] as const);
+  const lines = named
+    .filter(([, one]) => one !== undefined)
+    .map(([name, one]) => `${space}${name}${laidOut(one, indent + 2, name.length)}`);
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  return `${open}\n${lines.join(',\n')}\n${' '.repeat(indent)}${close}`;
+}
+
+/** The text of a stored schedule: an action a line, for people who look at differences. */
 export function writtenSchedule({ rule, violates, seeds, schedule }: StoredSchedule): string {
   const { actions, ...rest } = schedule;
-  const head = Object.entries({ rule, violates, seeds }).filter(([, value]) => value !== undefined);
-  const members = Object.entries(rest).map(([name, value]) => `    "${name}": ${oneLine(value)},`);
-  return [
-    '{',
-    ...head.map(([name, value]) => `  "${name}": ${oneLine(value)},`),
-    '  "schedule": {',
-    ...members,
-    '    "actions": [',
-    actions.map((action) => `      ${oneLine(action)}`).join(',\n'),
-    '    ]',
-    '  }',
-    '}',
-    '',
-  ].join('\n');
+  return `${laidOut({ rule, violates, seeds, schedule: { ...rest, actions } }, 0, 0)}\n`;
 }
