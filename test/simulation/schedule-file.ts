@@ -30,6 +30,8 @@ const scheduleSchema = z.looseObject({
   actions: z.array(z.looseObject({ atMs: ms, do: z.string() })).min(1),
   calmAtMs: ms,
   freshHost: z.boolean().default(true),
+  burstMs: ms.default(0),
+  store: z.boolean().default(false),
 });
 
 const storedSchema = z.object({

@@ -57,6 +57,8 @@ function simpler({ rates, actions, ...rest }: Schedule): Change[] {
     single.length > 0 && { rates: none },
     rest.trouble > 0 && { trouble: 0 },
     isSkewed && { actions: unskewed },
+    rest.store && { store: false },
+    rest.burstMs > 0 && { burstMs: 0 },
     rest.partitions > 1 && { partitions: 1 },
     rest.freshHost && { freshHost: false },
     endMs < rest.calmAtMs && { calmAtMs: endMs },

@@ -10,6 +10,7 @@ import {
   type ServiceFactory,
 } from '../../services/chassis/host/service-context.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import type { EventTable } from '../../services/event-store/clickhouse.ts';
 import { createEventStore } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
 import type { Quotes } from '../../services/model-gateway/budget.ts';
@@ -41,6 +42,8 @@ export type ServiceWorld = Readonly<{
   started: StartedEffect[];
   /** Changes a logic before a host gets it, for mutations. */
   change(logic: AnyLogic): AnyLogic;
+  /** What the event store writes to; default: a table that takes everything and keeps nothing. */
+  table?: EventTable;
 }>;
 
 const isolation = 'world';
@@ -135,26 +138,30 @@ function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
   return { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
 }
 
-/** An event store whose database takes everything and keeps nothing: its own logs are what is of interest. */
-const createPlayedEventStore: ServiceFactory = ({ ports }) => {
-  const store = createEventStore({
-    ports,
-    table: { insertBatch: async () => undefined },
-    prepare: async () => undefined,
-    onFatal: (error) => {
-      throw error;
-    },
-  });
-  const start = (host: Parameters<typeof store.attach>[0]): Promise<void> => {
-    store.attach(host);
-    return store.start();
-  };
-  return { hosted: store, companion: { start, stop: () => store.stop() } };
-};
+const nothingKept: EventTable = { insertBatch: async () => undefined };
 
-function factoriesOf(name: string, catalog: Catalog): ServiceFactory[] {
+/** An event store over the table of the world. */
+const playedEventStore =
+  (table: EventTable): ServiceFactory =>
+  ({ ports }) => {
+    const store = createEventStore({
+      ports,
+      table,
+      prepare: async () => undefined,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    const start = (host: Parameters<typeof store.attach>[0]): Promise<void> => {
+      store.attach(host);
+      return store.start();
+    };
+    return { hosted: store, companion: { start, stop: () => store.stop() } };
+  };
+
+function factoriesOf(name: string, { catalog, table }: ServiceWorld): ServiceFactory[] {
   const [kind, pool] = name.split(':');
-  if (name === 'event-store') return [createPlayedEventStore];
+  if (name === 'event-store') return [playedEventStore(table ?? nothingKept)];
   if (kind === 'worker-pool')
     return (pool === undefined ? catalog.pools.map((one) => one.name) : [pool]).map(
       createWorkerPool,
@@ -178,10 +185,10 @@ export async function buildServices(
   const known = lanes === undefined ? {} : { lanes };
   const context = { config: configOf(at.housekeepingMs), catalog, ports, ...known, onFatal };
   const built: BuiltService[] = [];
-  for (const name of names.includes('all') ? worldServices : names) {
+  for (const name of names.flatMap((one) => (one === 'all' ? worldServices : [one]))) {
     const hosted = played(name, world, at.ports);
     if (hosted !== undefined) built.push({ hosted });
-    else for (const factory of factoriesOf(name, catalog)) built.push(await factory(context));
+    else for (const factory of factoriesOf(name, world)) built.push(await factory(context));
   }
   return built.map(({ hosted, ...rest }) => ({
     ...rest,

@@ -6,8 +6,18 @@ import type { FakeTool } from './memory-effects.ts';
 
 const argumentsOf = (value: JsonValue): JsonObject => value as JsonObject;
 
-/** Runs the code as the sandbox would: the body of a function of `input`. Only for code of tests. */
+const known = new Map<string, JsonValue>();
+
+/** The same code gives the same for the same input, and a context of its own takes long to make. */
 function runCode(code: string, input: JsonValue): JsonValue {
+  const key = JSON.stringify([code, input]);
+  const value = known.get(key) ?? runInSandbox(code, input);
+  known.set(key, value);
+  return value;
+}
+
+/** Runs the code as the sandbox would: the body of a function of `input`. Only for code of tests. */
+function runInSandbox(code: string, input: JsonValue): JsonValue {
   const context = createContext({ input: JSON.stringify(input ?? null) });
   const source = `JSON.stringify((function (input) {${code}\n})(JSON.parse(input)) ?? null)`;
   return JSON.parse(runInContext(source, context, { timeout: 2_000 }) as string) as JsonValue;

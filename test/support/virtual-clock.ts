@@ -11,8 +11,11 @@ export class VirtualClock implements Clock {
   private order = 0;
   private heap: Entry[] = [];
 
-  constructor(startMs = 1_700_000_000_000) {
+  private readonly settled: () => Promise<void>;
+
+  constructor(startMs = 1_700_000_000_000, settled = afterEventLoop) {
     this.now = startMs;
+    this.settled = settled;
   }
 
   nowMs(): number {
@@ -40,6 +43,8 @@ export class VirtualClock implements Clock {
   /** Runs events until the time is reached or `until` says so. Answers whether `until` did. */
   async run(forMs: number, until: () => boolean = () => false): Promise<boolean> {
     const endMs = this.now + forMs;
+    // From here on this runs as a promise does: what follows from an event is done before `settled` is.
+    await undefined;
     while (true) {
       if (until()) return true;
       const next = this.heap[0];
@@ -48,7 +53,7 @@ export class VirtualClock implements Clock {
       if (next.cancelled) continue;
       this.now = Math.max(this.now, next.atMs);
       next.run();
-      await settled();
+      await this.settled();
     }
     this.now = endMs;
     return until();
@@ -88,5 +93,12 @@ export class VirtualClock implements Clock {
 const before = (left: Entry, right: Entry): boolean =>
   left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
 
-/** Lets every promise that can resolve now resolve. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Lets every promise that can resolve now resolve, and the event loop turn once. */
+export const afterEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * The same without the event loop, and so much faster: for worlds in which nothing waits for the real one. Asked from a
+ * promise, a tick comes when no promise has anything left to do.
+ */
+export const afterPromises = (): Promise<void> =>
+  new Promise((resolve) => process.nextTick(resolve));

@@ -34,11 +34,20 @@ const names = [
 
 const library = new Map(names.map((name) => [name, definitionOf(name)]));
 
-/** Fresh bindings for one evaluation; `charge` is told how much work a call can cause at once. */
-export function bindBuiltIns(charge: (steps: number) => void): Record<string, unknown> {
+/**
+ * Fresh bindings for one evaluation, of those functions that the expression names: it can reach no
+ * others. `charge` is told how much work a call can cause at once.
+ */
+export function bindBuiltIns(
+  charge: (steps: number) => void,
+  named: ReadonlySet<string>,
+): Record<string, unknown> {
   const bindings: Record<string, unknown> = {};
   for (const name of impureFunctions) bindings[name] = undefined;
-  for (const [name, definition] of library) bindings[name] = { ...definition };
+  for (const name of named) {
+    const definition = library.get(name);
+    if (definition !== undefined) bindings[name] = { ...definition };
+  }
   replace(bindings, 'lookup', (_original) => ownLookup);
   replace(bindings, 'toMillis', (original) => inUtc(original));
   replace(bindings, 'pad', (original) => chargedPad(original, charge));
@@ -56,7 +65,7 @@ function replace(
   change: (original: BuiltIn['implementation']) => BuiltIn['implementation'],
 ): void {
   const definition = library.get(name);
-  if (definition === undefined) return;
+  if (definition === undefined || bindings[name] === undefined) return;
   bindings[name] = { ...definition, implementation: change(definition.implementation) };
 }
 

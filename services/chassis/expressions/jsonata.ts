@@ -73,7 +73,7 @@ function parse(source: string, where: string): Parsed {
 
 function run(parsed: Parsed, data: JsonValue, budget: Budget, where: string): JsonValue {
   const input: unknown = parsed.syntax.writes ? JSON.parse(JSON.stringify(data)) : data;
-  const bindings = bindBuiltIns(budget.charge);
+  const bindings = bindBuiltIns(budget.charge, parsed.syntax.variables);
   bindings.__evaluate_entry = budget.enter;
   bindings.__evaluate_exit = budget.leave;
   const result: unknown = parsed.expression.evaluate(input, bindings);

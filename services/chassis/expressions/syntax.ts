@@ -11,6 +11,8 @@ export type Syntax = Readonly<{
   procedures: ReadonlySet<object>;
   updates: ReadonlySet<object>;
   writes: boolean;
+  /** Names of all variables and functions in it, without the dollar. */
+  variables: ReadonlySet<string>;
 }>;
 
 /**
@@ -29,15 +31,19 @@ const inheritedNames = new Set([
 export function inspectSyntax(ast: unknown): Syntax | Refusal {
   const procedures = new Set<object>();
   const updates = new Set<object>();
+  const variables = new Set<string>();
   let writes = false;
   for (const node of nodesOf(ast)) {
     const refusal = refusalOf(node);
     if (refusal !== undefined) return { ...refusal, position: positionOf(node) };
+    for (const name of variablesOf(node)) variables.add(name);
+    // The evaluator looks this one up by itself.
+    if (node.type === 'transform') variables.add('clone');
     if (isNode(node.procedure)) procedures.add(node.procedure);
     if (node.type === 'transform' && isNode(node.update)) updates.add(node.update);
     writes ||= node.type === 'transform' || keepsArray(node);
   }
-  return { procedures, updates, writes };
+  return { procedures, updates, writes, variables };
 }
 
 type Node = Readonly<Record<string, unknown>>;

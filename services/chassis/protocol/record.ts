@@ -187,8 +187,11 @@ const numbers = [
   'lr_behaviour',
 ] as const;
 
-const isWhole = (text: string): boolean =>
-  /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
+const whole = /^-?\d+$/;
+
+/** Absent is as good as a number: kinds have not all of them. */
+const isWhole = (text: string | undefined): boolean =>
+  text === undefined || (whole.test(text) && Number.isSafeInteger(Number(text)));
 
 const numberIn = (
   headers: Readonly<Record<string, string>>,
@@ -202,7 +205,7 @@ const numberIn = (
 export function parseHeader(headers: Readonly<Record<string, string>>): RecordHeader | undefined {
   const kind = headers['lr_kind'];
   if (kind === undefined || !kinds.includes(kind)) return undefined;
-  if (!numbers.every((name) => isWhole(headers[name] ?? '-1'))) return undefined;
+  if (!numbers.every((name) => isWhole(headers[name]))) return undefined;
   return {
     kind: kind as RecordKind,
     id: headers['ce_id'] ?? '',

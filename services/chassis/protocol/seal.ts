@@ -1,6 +1,6 @@
 import type { Content, ContentDraft, Draft } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import { canonical, hashOf, sha256 } from './hash.ts';
+import { canonical, hashWith, sha256 } from './hash.ts';
 
 /** An event as it stands in a record. */
 export type EventRecord = Readonly<{
@@ -45,19 +45,12 @@ export function sealEvent(salt: string, draft: Draft): EventRecord {
   return { ...head, content: sealContents(salt, draft.content) };
 }
 
-/** A value in which every content is only its digest: what ids are made of. */
-function digestsOnly(value: unknown): unknown {
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(digestsOnly);
-  const object = value as Record<string, unknown>;
-  if (isContent(object)) return { digest: object['digest'], mediaType: object['mediaType'] };
-  return Object.fromEntries(Object.entries(object).map(([key, item]) => [key, digestsOnly(item)]));
-}
-
-function isContent(object: Record<string, unknown>): boolean {
-  const { digest, mediaType, bytes } = object;
-  return typeof digest === 'string' && typeof mediaType === 'string' && typeof bytes === 'number';
+/** In what ids are made of, every content is only its digest and its media type. */
+function digestOnly({ digest, mediaType, bytes }: Readonly<Record<string, unknown>>) {
+  if (typeof digest !== 'string' || typeof mediaType !== 'string' || typeof bytes !== 'number')
+    return undefined;
+  return canonical({ digest, mediaType });
 }
 
 /** The hash that makes a turn's or a checkpoint's id: everything in it, contents by digest (DESIGN 2 and 3.4). */
-export const recordHash = (body: object): string => hashOf(digestsOnly(body) as object);
+export const recordHash = (body: object): string => hashWith(body, digestOnly);

@@ -77,35 +77,43 @@ export function foldEntry(
     return step.core === entry.core ? entry : { ...entry, core: step.core };
   const folded = foldEvents(logic, entry, { step, offset: record.offset });
   const own = record.body.kind === 'turn' && record.body.service === logic.name;
-  const causes = own ? answered(folded.causes, record.body as TurnBody) : folded.causes;
-  return { ...folded, core: step.core, causes };
+  if (!own) return folded;
+  return { ...folded, causes: answered(folded.causes, record.body as TurnBody) };
 }
+
+const withCause = (
+  causes: readonly Cause[],
+  event: SeenEvent,
+  offset: number,
+): readonly Cause[] => [...causes, { event, offset }];
 
 function foldEvents(
   logic: AnyLogic,
   entry: ServiceEntry,
   { step, offset }: { step: CoreStep; offset: number },
 ): ServiceEntry {
-  let { state, outbox } = entry;
-  const causes = [...entry.causes];
+  const { core } = step;
+  let { state, outbox, causes } = entry;
   for (const event of step.events) {
     try {
       const before: unknown = state;
       state = logic.evolve(state, event);
       // An own event that the fold refused (it met a state that had moved on) leads to nothing.
       const taken = state !== before || event.type === 'delivery.acknowledged';
-      if (taken) outbox = foldOutbox(logic, outbox, { event, core: step.core });
+      if (taken) outbox = foldOutbox(logic, outbox, { event, core });
     } catch (thrown) {
       const { message } = toError(thrown);
       const broken = {
         code: 'FOLD_THREW',
         message: `${event.type} ${addressOf(event)}: ${message}`,
       };
-      return { ...entry, state, outbox, broken, causes: [...causes, { event, offset }] };
+      return { ...entry, core, state, outbox, broken, causes: withCause(causes, event, offset) };
     }
-    if (mayAnswer(logic, event) && logic.answers(event)) causes.push({ event, offset });
+    if (mayAnswer(logic, event) && logic.answers(event)) causes = withCause(causes, event, offset);
   }
-  return { ...entry, state, outbox, causes };
+  const { root, broken } = entry;
+  if (root === undefined && broken === undefined) return { core, state, outbox, causes };
+  return { ...entry, core, state, outbox, causes };
 }
 
 /** What a checkpoint holds. */

@@ -90,17 +90,20 @@ export function unknownSession(session: string): SessionCore {
 
 type Source = Readonly<{ service: string; incarnation: string; atMs: number }>;
 
+/** Written out, not spread: every reader makes one of each event of the log. */
 function seen(event: EventRecord, at: EventAddress, source: Source): SeenEvent {
-  const { type, version, data } = event;
-  const content = event.content ?? {};
-  return {
-    type: type as EventType,
-    version,
-    data,
-    content,
-    ...at,
-    ...source,
-  } as unknown as SeenEvent;
+  const made = {
+    type: event.type as EventType,
+    version: event.version,
+    data: event.data,
+    content: event.content ?? {},
+    record: at.record,
+    index: at.index,
+    service: source.service,
+    incarnation: source.incarnation,
+    atMs: source.atMs,
+  };
+  return made as unknown as SeenEvent;
 }
 
 const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<string, T> => {
@@ -110,14 +113,16 @@ const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<s
 
 const text = (data: JsonObject, name: string): string => String(data[name] ?? '');
 
-function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCore {
-  const last = {
-    record: record.header.id,
-    offset: record.offset,
-    atMs: Math.max(core.last.atMs, atMs),
-  };
-  return { ...core, last };
-}
+const lastOf = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore['last'] => ({
+  record: record.header.id,
+  offset: record.offset,
+  atMs: Math.max(core.last.atMs, atMs),
+});
+
+const moved = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore => ({
+  ...core,
+  last: lastOf(core, record, atMs),
+});
 
 const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
 
@@ -245,8 +250,11 @@ function foldTurn(core: SessionCore, record: PlacedRecord, body: TurnBody): Core
   if (core.status !== 'open') return ignore(core, 'unknown-session');
   if (body.foreseen.some((id) => !core.recent.includes(id))) return ignore(core, 'foreseen-void');
   const { id } = record.header;
-  const recent = [...core.recent.slice(-(recentMax - 1)), id];
-  let next: SessionCore = { ...moved(core, record, body.atMs), recent };
+  let next: SessionCore = {
+    ...core,
+    last: lastOf(core, record, body.atMs),
+    recent: [...core.recent.slice(-(recentMax - 1)), id],
+  };
   const source = { service: body.service, incarnation: body.incarnation, atMs: body.atMs };
   const events: SeenEvent[] = [];
   for (const [index, one] of body.events.entries()) {

@@ -9,6 +9,8 @@ import { decisionsRecomputed } from './decisions-recomputed.ts';
 import { effectsAllowed } from './effects-allowed.ts';
 import { effectsOnce } from './effects-once.ts';
 import { effectsPermitted } from './effects-permitted.ts';
+import { factsOnce } from './facts-once.ts';
+import { goalsGoOn } from './goals-go-on.ts';
 import { keysSerial } from './keys-serial.ts';
 import { machinesLegal } from './machines-legal.ts';
 import { memberOrder } from './member-order.ts';
@@ -17,6 +19,8 @@ import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
 import { ownersDeliver } from './owners-deliver.ts';
 import { sessionsClose } from './sessions-close.ts';
+import { sinkRows } from './sink-rows.ts';
+import { spendInBudget } from './spend-in-budget.ts';
 import { timeOrder } from './time-order.ts';
 import { timersHonest } from './timers-honest.ts';
 import type { Checker, Violation } from './violation.ts';
@@ -43,10 +47,14 @@ const checkers: readonly Checker[] = [
   cancelsFirst,
   closesQuietly,
   checkpointsQuiet,
+  sinkRows,
+  goalsGoOn,
+  factsOnce,
+  spendInBudget,
 ];
 
-/** Restores that one run is checked with. */
-const restoresMax = 12;
+/** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */
+const restoresMax = 5;
 
 /** The rule of a run that was broken off, or that broke off by itself. */
 export const ends = 'a run comes to its end';

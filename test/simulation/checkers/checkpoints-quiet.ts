@@ -9,7 +9,7 @@ export const checkpointsQuiet: Checker = ({ history }) =>
     if (body.kind !== 'checkpoint' || !accepted) return [];
     const { service, session, cursor } = body;
     const logic = history.logicOf(service);
-    const entry = history.entryBefore(service, session, cursor.offset + 1);
+    const entry = history.entryBefore({ service, session }, cursor.offset + 1);
     if (logic === undefined || entry === undefined || entry.causes.length === 0) return [];
     const due = decideEntry(logic, entry, noFacts(entry.core.last.atMs)).map(({ type }) => type);
     if (due.length === 0) return [];

@@ -9,7 +9,7 @@ export const decisionsRecomputed: Checker = ({ history }) => {
     const { body, header, topic, partition, offset } = line;
     const at = `${topic}/${partition}@${offset} ${header.service}`;
     if (body.kind !== 'turn') continue;
-    const logic = history.logicOf(body.service);
+    const logic = history.logicOf(body.service, body.behaviour);
     if (logic === undefined || base === undefined) {
       found.push({ rule, detail: `${at}: nothing to decide from at its base ${body.baseOffset}` });
       continue;

@@ -25,7 +25,7 @@ function forbidden(run: Run, { call, session, hostMs }: EffectSeen, claim: Claim
   if (lateMs > 0) return `${lateMs} ms after its deadline`;
   const { service } = line.header;
   const mayRun = run.logics.get(service)?.effects?.mayRun;
-  const entry = run.history.entryBefore(service, session, line.offset + 1);
+  const entry = run.history.entryBefore({ service, session }, line.offset + 1);
   if (mayRun === undefined || entry === undefined) return undefined;
   return mayRun(entry.state, call) ? undefined : `after it had ended or was cancelled`;
 }

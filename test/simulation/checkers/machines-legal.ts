@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import type { Persisted } from '../../../state-machines/fold.ts';
 import { type Coverage, note } from '../world/coverage.ts';
 import type { Line, SessionHistory } from '../world/history.ts';
+import { transitionName } from '../world/transitions.ts';
 import { type Moved, movedBy } from './machines.ts';
 import type { Checker, Violation } from './violation.ts';
 
@@ -61,7 +62,7 @@ function step(
     const before = machines.past(moved).at(-1)?.state ?? machine.initial;
     const after = machine.fold(before, event);
     if (after !== before) {
-      note(coverage, `transition ${machine.name} ${before.value} > ${event.type} > ${after.value}`);
+      note(coverage, transitionName(machine.name, before.value, event.type));
       machines.move(moved, line.offset, after);
       return [];
     }

@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
+import { agentOfTimer } from '../../../services/worker-pool/state.ts';
 import { agentFold, foldAgent } from '../../../state-machines/agent/agent-machine.ts';
 import type { Persisted } from '../../../state-machines/fold.ts';
 import { foldSandbox, sandboxFold } from '../../../state-machines/sandbox/sandbox-machine.ts';
@@ -46,6 +47,8 @@ export function movedBy(event: SeenEvent, agentOf: ReadonlyMap<string, string>):
   if (type === 'sandbox.released')
     return [{ machine: sandbox, id: text(data, 'sandbox'), own: true }];
   if (ofAgent.test(type)) return [{ machine: agent, id: text(data, 'agent'), own: true }];
+  const timed = event.type.startsWith('timer.') ? agentOfTimer(text(data, 'timer')) : undefined;
+  if (timed !== undefined) return [{ machine: agent, id: timed, own: type === 'timer.set' }];
   const moved: Moved[] = [];
   const asking = agentOf.get(text(data, 'call'));
   if (answers.test(type) && asking !== undefined)

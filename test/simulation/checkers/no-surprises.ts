@@ -5,11 +5,20 @@ const rule = 'nothing fails that the faults do not explain';
 /** Errors that a fault of the schedule explains. */
 const explained: ReadonlySet<string> = new Set(['append refused']);
 
-export const noSurprises: Checker = ({ lines, fatal, history, coverage }) => {
+const unreadable = 'record cannot be read; every reader ignores it';
+
+/** A record that cannot be read is explained where an unreadable record stands. */
+function isExplained(message: string, fields: object, strange: ReadonlySet<string>): boolean {
+  if (message !== unreadable) return explained.has(message);
+  const { topic, partition, offset } = fields as Record<string, unknown>;
+  return strange.has(`${topic}/${partition}@${offset}`);
+}
+
+export const noSurprises: Checker = ({ lines, fatal, history, poisoned, coverage }) => {
   const found: Violation[] = fatal.map((error) => ({ rule, detail: `fatal: ${error.message}` }));
   for (const { host, lines: own } of lines) {
     for (const { level, message, fields } of own) {
-      if (level !== 'error' || explained.has(message)) continue;
+      if (level !== 'error' || isExplained(message, fields, poisoned)) continue;
       const code = (fields as { code?: string }).code;
       if (code === 'LOG_GAP' && coverage.has('fault record lost in reading')) continue;
       found.push({ rule, detail: `${host}: ${message} ${JSON.stringify(fields)}` });

@@ -6,8 +6,7 @@ import type { Checker, Violation } from './violation.ts';
 const rule = 'what a host holds in memory equals the fold of the log up to its position';
 
 function checkSeat(history: History, seen: PartitionSeen, seat: SeatSeen): string | undefined {
-  const { service, session } = seat;
-  const entry = history.entryBefore(service, session, seen.position);
+  const entry = history.entryBefore(seat, seen.position);
   if (entry === undefined) return 'the log knows no such session';
   if (stateHash(entry) !== seat.state) return 'its state is another';
   const open = new Set(entry.causes.map(({ event }) => addressOf(event)));
@@ -26,7 +25,8 @@ function missingSeats(history: History, seen: PartitionSeen): string[] {
       seen.services
         .filter((service) => !held.has(`${service} ${session}`))
         .filter(
-          (service) => history.entryBefore(service, session, seen.position)?.core.status === 'open',
+          (service) =>
+            history.entryBefore({ service, session }, seen.position)?.core.status === 'open',
         )
         .map((service) => `${service} does not know the open session ${session}`),
     );

@@ -2,10 +2,12 @@ import type { Checker } from './violation.ts';
 
 const rule = 'every session of an accepted goal closes';
 
-/** Logs of keys wait for more goals and never close here. */
+/** Logs of keys wait for more goals, those of the event store for more records: they never close here. */
+const endless = /^(key|sink)_/;
+
 export const sessionsClose: Checker = ({ history }) =>
   [...history.sessions.values()]
-    .filter(({ session, core }) => core.status === 'open' && !session.startsWith('key_'))
+    .filter(({ session, core }) => core.status === 'open' && !endless.test(session))
     .map(({ session, topic, partition, core }) => ({
       rule,
       detail: `${session} in ${topic}/${partition} is open; its last record is at ${core.last.offset}`,

@@ -1,3 +1,8 @@
+import { eventSchemas } from '../../../schemas/generated/schemas.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { strangeKinds } from './strange-records.ts';
+import { allTransitions } from './transitions.ts';
+
 /** What happened in a run or in a batch of runs, by name. */
 export type Coverage = Map<string, number>;
 
@@ -9,10 +14,15 @@ export function addCoverage(to: Coverage, from: Coverage): void {
   for (const [name, count] of from) note(to, name, count);
 }
 
-/** Kinds that must occur in every batch of seeds, or the batch shows less than it claims. */
-export const neededKinds: readonly string[] = [
+/**
+ * Faults and situations. Approvals race nothing yet: the product has none; when it has, their race with cancels and
+ * answers belongs here.
+ */
+const situations: readonly string[] = [
   'fault crash',
   'fault crash while appending',
+  'fault crash while delivering',
+  'fault crash at an await',
   'fault zombie: expelled',
   'fault zombie: expelled and deaf',
   'fault zombie: frozen',
@@ -21,18 +31,41 @@ export const neededKinds: readonly string[] = [
   'fault rebalance',
   'fault record lost in reading',
   'fault broker away',
+  'fault blobs away',
   'fault request lost',
   'fault acknowledgement lost',
   'fault request delayed',
   'fault request late',
   'fault request refused',
+  'fault repeated input',
+  'fault repeated turn',
+  'fault repeated checkpoint',
+  'fault repeated epoch',
+  ...strangeKinds.map((kind) => `fault ${kind}`),
   'fault clock skew',
+  'fault clock jump forward',
+  'fault clock jump back',
+  'fault cancel races an answer',
+  'fault records after the end',
+  'fault sink away',
+  'fault sink answer lost',
+  'fault sink slow',
+  'sink range stored again',
+  'five answers in one millisecond',
+  'a timer and an answer in one millisecond',
+  'partial take-over',
+  'another release decides in a session',
+  'delivered after another host took over',
+  'contents in the blob store',
   'host started',
   'host stopped',
   'host of one service',
   'host of several services',
   'host of all services',
+  'host of release a',
+  'host of release b',
   'checkpoint asked for',
+  'commit asked for',
   'goal repeated',
   'goal cancelled',
   'goal cancelled first',
@@ -44,10 +77,58 @@ export const neededKinds: readonly string[] = [
   'tool unknown',
   'model fails',
   'record void',
+  'ignored closed',
+  'ignored duplicate',
+  'ignored late',
+  'ignored superseded',
   'owner superseded',
   'turn from a checkpoint',
   'restored from a watermark',
   'state compared',
+];
+
+const fullKey = 'a key holds a thousand goals before it refuses one: a test of its own shows it';
+
+/** Event types that no run can show, with the reason. */
+export const neverEmitted: Readonly<Record<string, string>> = {
+  'decision.failed': 'no decision of the real code may fail; an ablation shows that it is seen',
+  'key.denied': fullKey,
+  'key.refused': fullKey,
+};
+
+const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
+const fromFile = 'plans come from files today: one that was rejected is not proposed again';
+const begunOnly = 'only a task that began is cancelled, and only one that failed is given up';
+const oneAtATime = 'an agent asks its model, or waits, with nothing else open';
+
+/** Pairs of a state and an event that a definition allows and the code of today never makes, with the reason. */
+export const neverTaken: Readonly<Record<string, string>> = {
+  'transition session opened > plan.rejected': 'intake refuses a plan that nobody has',
+  'transition session planning > session.failed': oneTurn,
+  'transition session planning > session.cancelled': oneTurn,
+  'transition session rejected > plan.proposed': fromFile,
+  'transition task pending > task.abandoned': begunOnly,
+  'transition task pending > task.cancelled': begunOnly,
+  'transition task retrying > task.abandoned': begunOnly,
+  'transition agent created > agent.failed': oneTurn,
+  'transition agent created > agent.cancelled': oneTurn,
+  'transition agent provisioned > agent.failed': oneTurn,
+  'transition agent provisioned > agent.cancelled': oneTurn,
+  'transition agent waiting > model.requested': oneAtATime,
+  'transition agent waiting > timer.set': oneAtATime,
+};
+
+const typeOf = (schema: JsonObject): string =>
+  String((schema as { properties: { type: { const: string } } }).properties.type.const);
+
+/** Kinds that must occur in every batch of enough seeds, or the batch shows less than it claims. */
+export const neededKinds: readonly string[] = [
+  ...situations,
+  ...eventSchemas
+    .map(typeOf)
+    .filter((type) => neverEmitted[type] === undefined)
+    .map((type) => `event ${type}`),
+  ...allTransitions.filter((name) => neverTaken[name] === undefined),
 ];
 
 /** Needed names with a count of zero. */

@@ -1,9 +1,13 @@
-import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
+import { commitIn, type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import type { Action, Schedule } from './schedule.ts';
+import { Triggers } from './triggers.ts';
 import type { SimulatedHost, SimulatedWorld } from './world.ts';
 
 type Of<K extends Action['do']> = Extract<Action, { do: K }>;
-type OnVictim = Exclude<Action, Of<'send' | 'start' | 'broker-away'>>;
+type OnVictim = Extract<Action, { victim: number }>;
+type OnWorld = Exclude<Action, OnVictim>;
+type Crashing = Of<'crash' | 'crash-appending' | 'crash-anywhere' | 'crash-delivering'>;
+type Asking = Of<'rebalance' | 'checkpoint' | 'commit' | 'compare'>;
 
 /** Most of what a host reads it has written itself, and knows already. */
 const lostRecords = 10;
@@ -18,13 +22,12 @@ export class Disturber {
   readonly #schedule: Schedule;
   /** Hosts that lost a record: somebody starts them anew. */
   readonly #gapped = new Set<SimulatedHost>();
-  /** Hosts to crash after so many more appends. */
-  readonly #doomed = new Map<string, { left: number; afterMs: number }>();
+  readonly #triggers: Triggers;
 
   constructor(world: SimulatedWorld, schedule: Schedule) {
     this.#world = world;
     this.#schedule = schedule;
-    world.network.onAppend = (program) => this.#appending(program);
+    this.#triggers = new Triggers(world);
   }
 
   async play(): Promise<void> {
@@ -36,6 +39,19 @@ export class Disturber {
       await this.#act(action);
     }
     await clock.run(Math.max(0, startMs + this.#schedule.calmAtMs - clock.nowMs()));
+    await this.#makeUp();
+  }
+
+  /** Every schedule has a crash and a zombie: where none found a victim in its time, they come at the end. */
+  async #makeUp(): Promise<void> {
+    const happened = [...this.#world.coverage.keys()];
+    const none = (what: string): boolean => !happened.some((name) => name.startsWith(what));
+    const [first] = this.#world.hosts;
+    if (first !== undefined && none('fault zombie'))
+      this.#expel(first, { forMs: 1_500, deafMs: 0, dies: false });
+    await this.#world.clock.run(1_000);
+    const last = this.#world.hosts.at(-1);
+    if (last !== undefined && none('fault crash')) this.#world.kill(last, 'fault crash');
   }
 
   /** Nothing goes wrong any more, and for every service there is a host that is well. */
@@ -43,10 +59,12 @@ export class Disturber {
     const { network, hosts } = this.#world;
     network.calm = true;
     network.brokerAway = false;
+    network.blobsAway = false;
     network.silent.clear();
-    this.#doomed.clear();
-    for (const victim of this.#gapped) this.#crash(victim, 'fault crash');
+    this.#triggers.calm();
+    for (const victim of this.#gapped) this.#world.kill(victim, 'fault crash');
     for (const { process, log } of hosts) {
+      process.spare();
       process.thaw();
       log.hear();
       log.rejoin();
@@ -54,10 +72,13 @@ export class Disturber {
     const running = new Set(
       hosts.flatMap(({ host }) => host['options'].services.map(({ logic }) => logic.name)),
     );
-    const needed = ['intake', 'planner', 'supervisor', 'aggregator', 'tool-guard', 'tool-runner'];
+    const needed = this.#schedule.store ? ['event-store'] : [];
+    needed.push('intake', 'planner', 'supervisor', 'aggregator', 'tool-guard', 'tool-runner');
     needed.push('sandbox-executor', 'model-gateway', 'worker-pool.test', 'worker-pool.analysis');
     const short = needed.some((service) => !running.has(service));
-    if (short || this.#schedule.freshHost) await this.#world.startHost(['all'], 0);
+    const all = this.#schedule.store ? ['all', 'event-store'] : ['all'];
+    if (short || this.#schedule.freshHost)
+      await this.#world.startHost(all, { skewMs: 0, release: 'a' });
   }
 
   look(host: string, seen: PartitionSeen | undefined): void {
@@ -67,22 +88,32 @@ export class Disturber {
   }
 
   async #act(action: Action): Promise<void> {
+    if (!('victim' in action)) return this.#change(action);
+    const victim = this.#victim(action.victim);
+    if (victim === undefined) return;
+    this.#world.witness.note(victim.name, action.do);
+    this.#disturb(victim, action);
+  }
+
+  async #change(action: OnWorld): Promise<void> {
+    const { logFaults } = this.#world;
     switch (action.do) {
       case 'send':
-        this.#send(action);
-        return;
+        return this.#send(action);
       case 'start':
-        await this.#start(action);
-        return;
+        return this.#start(action);
       case 'broker-away':
-        this.#brokerAway(action.forMs);
-        return;
-      default: {
-        const victim = this.#victim(action.victim);
-        if (victim === undefined) return;
-        this.#world.witness.note(victim.name, action.do);
-        this.#disturb(victim, action);
-      }
+        return this.#away('brokerAway', 'fault broker away', action.forMs);
+      case 'blobs-away':
+        return this.#away('blobsAway', 'fault blobs away', action.forMs);
+      case 'echo':
+        return logFaults.echo(action.where, action.count);
+      case 'strange':
+        return logFaults.strange(action.where, action.kind);
+      case 'race':
+        return this.#triggers.race(action.goalId, action.failed);
+      case 'after-end':
+        return this.#triggers.afterEnd(action.goalId, action.value);
     }
   }
 
@@ -99,21 +130,22 @@ export class Disturber {
     this.#world.publish(goalId, value);
   }
 
-  async #start({ services, skewMs }: Of<'start'>): Promise<void> {
+  async #start({ services, skewMs, release }: Of<'start'>): Promise<void> {
     if (this.#world.hosts.length >= hostsMax) return;
     const size = services.length > 1 ? 'several services' : 'one service';
     this.#world.note(`host of ${services.includes('all') ? 'all services' : size}`);
     this.#world.note('host started');
     if (skewMs !== 0) this.#world.note('fault clock skew');
-    await this.#world.startHost(services, skewMs);
+    this.#world.note(`host of release ${release}`);
+    await this.#world.startHost(services, { skewMs, release });
   }
 
-  #brokerAway(forMs: number): void {
+  #away(what: 'brokerAway' | 'blobsAway', name: string, forMs: number): void {
     const { network, clock } = this.#world;
-    this.#world.note('fault broker away');
-    network.brokerAway = true;
+    this.#world.note(name);
+    network[what] = true;
     clock.after(forMs, () => {
-      network.brokerAway = false;
+      network[what] = false;
     });
   }
 
@@ -121,10 +153,14 @@ export class Disturber {
     const { clock } = this.#world;
     switch (action.do) {
       case 'crash':
-        this.#crash(victim, 'fault crash');
-        break;
       case 'crash-appending':
-        this.#doomed.set(victim.name, { left: action.appends, afterMs: action.afterMs });
+      case 'crash-anywhere':
+      case 'crash-delivering':
+        this.#crash(victim, action);
+        break;
+      case 'jump':
+        this.#world.note(`fault clock jump ${action.byMs > 0 ? 'forward' : 'back'}`);
+        victim.process.jump(action.byMs);
         break;
       case 'stop':
         this.#stop(victim);
@@ -134,6 +170,9 @@ export class Disturber {
         break;
       case 'freeze':
         this.#freeze(victim, action.forMs);
+        break;
+      case 'freeze-running':
+        this.#triggers.atEffect(victim.name, () => this.#freeze(victim, action.forMs));
         break;
       case 'deafen':
         this.#world.note('fault slow reader');
@@ -152,7 +191,7 @@ export class Disturber {
   }
 
   /** What is no fault: it may happen to any host at any time. */
-  #ask(victim: SimulatedHost, action: Of<'rebalance' | 'checkpoint' | 'compare'>): void {
+  #ask(victim: SimulatedHost, action: Asking): void {
     const partitions = partitionsOf(victim.host);
     if (action.do === 'rebalance') {
       this.#world.note('fault rebalance');
@@ -161,25 +200,27 @@ export class Disturber {
       for (const partition of partitions) this.look(victim.name, seenIn(partition));
     else if (!victim.process.frozen) {
       // Hosts write checkpoints by themselves only for long sessions.
-      this.#world.note('checkpoint asked for');
-      for (const partition of partitions) partition.checkpoint(true);
+      this.#world.note(`${action.do} asked for`);
+      if (action.do === 'commit') commitIn(victim.host);
+      else for (const partition of partitions) partition.checkpoint(true);
     }
   }
 
-  #crash(victim: SimulatedHost, name: string): void {
-    if (!victim.process.alive) return;
-    this.#world.note(name);
-    this.#world.crash(victim);
-  }
-
-  #appending(program: string): void {
-    const doom = this.#doomed.get(program);
-    if (doom === undefined || --doom.left > 0) return;
-    this.#doomed.delete(program);
-    const victim = this.#world.hosts.find(({ name }) => name === program);
-    if (victim === undefined) return;
-    const crash = (): void => this.#crash(victim, 'fault crash while appending');
-    this.#world.clock.after(doom.afterMs, crash);
+  #crash(victim: SimulatedHost, action: Crashing): void {
+    const { name, process } = victim;
+    switch (action.do) {
+      case 'crash':
+        this.#world.kill(victim, 'fault crash');
+        return;
+      case 'crash-appending':
+        this.#triggers.dieAppending(name, { left: action.appends, afterMs: action.afterMs });
+        return;
+      case 'crash-delivering':
+        this.#triggers.dieDelivering(name, action.afterMs);
+        return;
+      case 'crash-anywhere':
+        process.doom(action.passes, () => this.#world.kill(victim, 'fault crash at an await'));
+    }
   }
 
   #stop(victim: SimulatedHost): void {
@@ -188,7 +229,10 @@ export class Disturber {
     this.#world.stop(victim);
   }
 
-  #expel(victim: SimulatedHost, { forMs, deafMs, dies }: Of<'expel'>): void {
+  #expel(
+    victim: SimulatedHost,
+    { forMs, deafMs, dies }: Pick<Of<'expel'>, 'forMs' | 'deafMs' | 'dies'>,
+  ): void {
     const { clock } = this.#world;
     this.#world.note(`fault zombie: expelled${deafMs > 0 ? ' and deaf' : ''}`);
     victim.log.expel();
@@ -197,7 +241,7 @@ export class Disturber {
       clock.after(deafMs, () => victim.log.hear());
     }
     clock.after(forMs, () => {
-      if (dies && !this.#world.network.calm) this.#crash(victim, 'fault crash');
+      if (dies && !this.#world.network.calm) this.#world.kill(victim, 'fault crash');
       else if (victim.process.alive) victim.log.rejoin();
     });
   }
@@ -225,7 +269,7 @@ export class Disturber {
     this.#world.note('fault record lost in reading');
     victim.log.skip(lostRecords);
     this.#gapped.add(victim);
-    this.#world.clock.after(forMs, () => this.#crash(victim, 'fault crash'));
+    this.#world.clock.after(forMs, () => this.#world.kill(victim, 'fault crash'));
   }
 
   #silence(victim: SimulatedHost, forMs: number): void {

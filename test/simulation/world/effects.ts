@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../schemas/json.ts';
+import type { Clock } from '../../../services/chassis/host/ports.ts';
 import type { FakeAnswer, FakeTool, StartedEffect } from '../../support/memory-effects.ts';
 import type { FakeModel, FakeModelAnswer } from '../../support/memory-models.ts';
 import { worldTools } from '../../support/memory-tools.ts';
@@ -21,6 +22,9 @@ export type EffectParts = Readonly<{
   /** Share of calls that go wrong; 0 in the calm. */
   trouble(): number;
   coverage: Coverage;
+  /** The world's own clock; answers come at whole multiples of `burstMs` of it, where that is not 0. */
+  clock: Pick<Clock, 'nowMs'>;
+  burstMs: number;
   started: readonly StartedEffect[];
   /** Writes the newest effect down. */
   keep(effect: StartedEffect): void;
@@ -54,12 +58,20 @@ function troubled(dice: Dice, coverage: Coverage): FakeAnswer | undefined {
   return { afterMs: dice.between(1, 300), unknown: 'The connection broke.' };
 }
 
+/** Many answers, and timers with them, in one millisecond. */
+function inBursts(afterMs: number, { clock, burstMs }: EffectParts): number {
+  if (burstMs === 0) return afterMs;
+  const nowMs = clock.nowMs();
+  return Math.ceil((nowMs + afterMs) / burstMs) * burstMs - nowMs;
+}
+
 /** What a tool does that works, early or late. */
 function worked(answer: FakeAnswer, dice: Dice, parts: EffectParts): FakeAnswer {
   const slow = dice.chance(Math.min(0.5, parts.trouble() * 1.5));
   if (slow) note(parts.coverage, 'tool slow');
   const takesMs = slow ? dice.between(300, 5_500) : dice.between(1, 30);
-  return 'never' in answer ? answer : { ...answer, afterMs: (answer.afterMs ?? 0) + takesMs };
+  if ('never' in answer) return answer;
+  return { ...answer, afterMs: inBursts((answer.afterMs ?? 0) + takesMs, parts) };
 }
 
 function changed(tool: FakeTool, parts: EffectParts): FakeTool {
@@ -103,6 +115,7 @@ export function modelOf(parts: EffectParts): FakeModel {
       const retryable = dice.chance(0.8);
       return { afterMs: dice.between(1, 200), failure: { code: 'OVERLOADED', retryable } };
     }
-    return answer(dice, request.messages.length);
+    const said = answer(dice, request.messages.length);
+    return { ...said, afterMs: inBursts(said.afterMs ?? 0, parts) };
   };
 }

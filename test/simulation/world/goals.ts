@@ -16,10 +16,14 @@ const kinds: readonly ((dice: Dice) => JsonObject)[] = [
   () => ({ plan: 'ask', inputs: { question: 'What is new?' } }),
   () => ({ plan: 'hurry', inputs: { waitMs: 4_000 } }),
   (dice) => ({ plan: 'echo', inputs: { said: `said ${dice.between(0, 9)}` } }),
+  // More than a record holds: its contents go to the blob store.
+  (dice) => ({ plan: 'echo', inputs: { said: `${dice.between(0, 9)}`.repeat(33_000) } }),
   (dice) => ({ plan: 'storm', timeoutMs: dice.between(1_000, 9_000) }),
   () => ({ plan: 'no-such-plan' }),
   () => ({ plan: 'count' }),
-  () => ({ plan: 'storm', budgetNanoUsd: 2_500 }),
+  (dice) => ({ plan: 'ask', timeoutMs: dice.between(1, 900) }),
+  () => ({ plan: 'storm', agentPools: ['analysis'] }),
+  (dice) => ({ plan: 'storm', budgetNanoUsd: dice.pick([2_000, 2_500, 4_000, 7_000]) }),
 ];
 
 function goalOf(dice: Dice, index: number): JsonObject {
@@ -46,7 +50,10 @@ function around(dice: Dice, goal: JsonObject, at: { atMs: number; untilMs: numbe
   if (dice.chance(0.3)) sent.push(repeatOf(dice, goal, atMs + dice.between(0, 50)));
   if (dice.chance(0.4)) sent.push(repeatOf(dice, goal, dice.between(atMs, untilMs + 1_900)));
   if (dice.chance(0.25)) sent.push(cancelOf(goal, atMs + dice.between(1, 4_000), 'cancel'));
-  if (dice.chance(0.06)) {
+  // A plan that is rejected and a cancel meet only in a moment.
+  const isRejected = goal['agentPools'] !== undefined;
+  if (isRejected) sent.push(cancelOf(goal, atMs + dice.between(0, 40), 'cancel'));
+  if (dice.chance(isRejected ? 0.4 : 0.06)) {
     const beforeMs = Math.max(0, atMs - dice.between(1, 500));
     sent.push(cancelOf(goal, beforeMs, 'cancel-first'));
   }

@@ -1,11 +1,9 @@
+import type { BlobPort } from '../../../services/chassis/content/blobs.ts';
+import { readBodyPatiently } from '../../../services/chassis/host/read-body.ts';
 import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
 import { type AcceptanceState, accept } from '../../../services/chassis/protocol/acceptance.ts';
-import {
-  type PlacedRecord,
-  parseHeader,
-  type RecordBody,
-} from '../../../services/chassis/protocol/record.ts';
+import { type PlacedRecord, parseHeader } from '../../../services/chassis/protocol/record.ts';
 import {
   foldEntry,
   newEntry,
@@ -18,6 +16,8 @@ import {
   type SessionCore,
   unknownSession,
 } from '../../../services/chassis/protocol/session-core.ts';
+
+import type { Logics } from './logics.ts';
 
 /** A record of a session log with what every reader makes of it. */
 export type Line = PlacedRecord &
@@ -42,33 +42,51 @@ export type SessionHistory = {
 /** A service's view after the record at `offset`. */
 export type Fold = Readonly<{ line: Line; entry: ServiceEntry }>;
 
+export type TurnSeen = Readonly<{ line: Line; base: ServiceEntry | undefined }>;
+
 export type LogOf = Readonly<{ topic: string; partition: number; records: readonly LogRecord[] }>;
+
+/** Whose view of which session; the behaviour says of which release. */
+export type View = Readonly<{ service: string; session: string; behaviour?: number }>;
+
+export type HistoryParts = Readonly<{ codec: Codec; blobs: BlobPort; logics: Logics }>;
+
+const silent = () => undefined;
+const noLogger = { debug: silent, info: silent, warn: silent, error: silent };
+const noClock = { nowMs: () => 0, after: () => silent };
 
 /** The whole log, read from its start with the protocol's own functions: what everything else is measured by. */
 export class History {
   readonly lines: Line[] = [];
   readonly sessions = new Map<string, SessionHistory>();
-  readonly #logics: ReadonlyMap<string, { logic: AnyLogic; topics: readonly string[] }>;
+  /** Records that nobody can read, and records of other programs: `topic/partition@offset`. */
+  readonly strange = new Set<string>();
+  readonly #parts: HistoryParts;
   readonly #folds = new Map<string, readonly Fold[]>();
+  #turns: readonly TurnSeen[] | undefined;
 
-  constructor(
-    logs: readonly LogOf[],
-    parts: {
-      codec: Codec;
-      logics: ReadonlyMap<string, { logic: AnyLogic; topics: readonly string[] }>;
-    },
-  ) {
-    this.#logics = parts.logics;
-    for (const log of logs) this.#read(log, parts.codec);
+  private constructor(parts: HistoryParts) {
+    this.#parts = parts;
   }
 
-  #read({ topic, partition, records }: LogOf, codec: Codec): void {
+  static async read(logs: readonly LogOf[], parts: HistoryParts): Promise<History> {
+    const history = new History(parts);
+    for (const log of logs) await history.#read(log);
+    return history;
+  }
+
+  async #read({ topic, partition, records }: LogOf): Promise<void> {
     const acceptance: AcceptanceState = {};
-    for (const { headers, value, offset, timestampMs } of records) {
-      const header = parseHeader(headers);
-      if (header === undefined || value === null) continue;
-      const body = codec.decode(value).body as RecordBody;
-      const accepted = accept(acceptance, header);
+    const ports = { ...this.#parts, logger: noLogger, clock: noClock };
+    for (const record of records) {
+      const { offset, timestampMs } = record;
+      const header = parseHeader(record.headers);
+      const accepted = header !== undefined && accept(acceptance, header);
+      const body = header === undefined ? undefined : await readBodyPatiently(record, ports);
+      if (header === undefined || body === undefined) {
+        this.strange.add(`${topic}/${partition}@${offset}`);
+        continue;
+      }
       const read = { topic, partition, offset, timestampMs, header, body, accepted };
       this.lines.push({ ...read, step: this.#place(read) });
     }
@@ -94,28 +112,32 @@ export class History {
     return step;
   }
 
-  logicOf(service: string): AnyLogic | undefined {
-    return this.#logics.get(service)?.logic;
+  /** The logic of a service as the release with this behaviour has it; without one, as the code is. */
+  logicOf(service: string, behaviour?: number): AnyLogic | undefined {
+    const known = this.#parts.logics.get(service);
+    const own = known?.byBehaviour.get(behaviour ?? known.logic.behaviour);
+    return own ?? known?.logic;
   }
 
   /** Names of the services that work on sessions of this topic. */
   servicesOf(topic: string): readonly string[] {
-    return [...this.#logics].filter(([, one]) => one.topics.includes(topic)).map(([name]) => name);
+    const { logics } = this.#parts;
+    return [...logics].filter(([, one]) => one.topics.includes(topic)).map(([name]) => name);
   }
 
   /** A service's view of a session, record by record. */
-  foldsOf(service: string, session: string): readonly Fold[] {
-    const key = `${service} ${session}`;
+  foldsOf(service: string, session: string, behaviour?: number): readonly Fold[] {
+    const logic = this.logicOf(service, behaviour);
+    if (logic === undefined) throw new Error(`no logic of ${service}`);
+    const key = `${service} ${logic.behaviour} ${session}`;
     const known = this.#folds.get(key);
     if (known !== undefined) return known;
-    const folds = this.#fold(service, session);
+    const folds = this.#fold(logic, session);
     this.#folds.set(key, folds);
     return folds;
   }
 
-  #fold(service: string, session: string): Fold[] {
-    const logic = this.logicOf(service);
-    if (logic === undefined) throw new Error(`no logic of ${service}`);
+  #fold(logic: AnyLogic, session: string): Fold[] {
     let entry = newEntry(logic, session);
     return (this.sessions.get(session)?.lines ?? []).map((line) => {
       entry = foldEntry(logic, entry, { record: line, step: line.step });
@@ -124,25 +146,29 @@ export class History {
   }
 
   /** The view before the record at this offset. */
-  entryBefore(service: string, session: string, offset: number): ServiceEntry | undefined {
-    const folds = this.foldsOf(service, session);
-    let found: ServiceEntry | undefined;
-    for (const { line, entry } of folds) {
-      if (line.offset >= offset) break;
-      found = entry;
+  entryBefore(view: View, offset: number): ServiceEntry | undefined {
+    const folds = this.foldsOf(view.service, view.session, view.behaviour);
+    let [low, high] = [0, folds.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((folds[middle] as Fold).line.offset < offset) low = middle + 1;
+      else high = middle;
     }
-    return found;
+    return folds[low - 1]?.entry;
   }
 
   /** Effective turns with the view of their service at their base. */
-  *turns(): Iterable<Readonly<{ line: Line; base: ServiceEntry | undefined }>> {
-    for (const { session, lines } of this.sessions.values()) {
-      for (const line of lines) {
-        const { body, step } = line;
-        if (body.kind !== 'turn' || step.events.length === 0) continue;
-        const base = this.entryBefore(body.service, session, body.baseOffset + 1);
-        yield { line, base };
-      }
-    }
+  turns(): readonly TurnSeen[] {
+    this.#turns ??= [...this.sessions.values()].flatMap((session) => this.#turnsOf(session));
+    return this.#turns;
+  }
+
+  #turnsOf({ session, lines }: SessionHistory): TurnSeen[] {
+    return lines.flatMap((line) => {
+      const { body, step } = line;
+      if (body.kind !== 'turn' || step.events.length === 0) return [];
+      const view = { service: body.service, session, behaviour: body.behaviour };
+      return [{ line, base: this.entryBefore(view, body.baseOffset + 1) }];
+    });
   }
 }

@@ -5,8 +5,24 @@ import { buildServices } from '../../support/memory-services.ts';
 import { quietPorts } from '../../support/quiet-ports.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
+import { asRelease, releases } from './releases.ts';
 
-export type Logics = ReadonlyMap<string, Pick<HostedService, 'logic' | 'topics' | 'effects'>>;
+export type KnownLogic = Readonly<{
+  logic: AnyLogic;
+  topics: readonly string[];
+  /** What says whether its effects may run. */
+  effects?: HostedService['effects'];
+  /** The logic of every release, by the behaviour that its turns name. */
+  byBehaviour: ReadonlyMap<number, AnyLogic>;
+}>;
+
+export type Logics = ReadonlyMap<string, KnownLogic>;
+
+/** A logic with what the other releases make of it. */
+export function knownLogic(logic: AnyLogic, topics: readonly string[]): KnownLogic {
+  const all = releases.map((release) => asRelease(release, logic));
+  return { logic, topics, byBehaviour: new Map(all.map((one) => [one.behaviour, one])) };
+}
 
 let built: Logics | undefined;
 
@@ -20,7 +36,13 @@ export async function realLogics(): Promise<Logics> {
   };
   const clock = new VirtualClock();
   const ports = quietPorts(new MemoryCluster({ scheduler: clock }).connect('nobody'), clock);
-  const services = await buildServices(['all'], world, { ports, housekeepingMs: 1_000 });
-  built = new Map(services.map(({ hosted }) => [hosted.logic.name, hosted]));
+  const names = ['all', 'event-store'];
+  const services = await buildServices(names, world, { ports, housekeepingMs: 1_000 });
+  built = new Map(
+    services.map(({ hosted: { logic, topics, effects } }) => [
+      logic.name,
+      { ...knownLogic(logic, topics), effects },
+    ]),
+  );
   return built;
 }

@@ -1,4 +1,12 @@
-import { keysTopic, presenceTopic, sessionTopic, topics } from '../../../schemas/topics.ts';
+import {
+  keysTopic,
+  presenceTopic,
+  resultsTopic,
+  sessionTopic,
+  sinksTopic,
+  topics,
+} from '../../../schemas/topics.ts';
+import { LongreinError } from '../../../services/chassis/errors.ts';
 import type { AppendFault } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { Scheduler } from '../../../services/chassis/log/memory/scheduler.ts';
 import type { OutgoingRecord, PartitionName } from '../../../services/chassis/log/port.ts';
@@ -12,10 +20,25 @@ export const sessionTopics: readonly string[] = [
   keysTopic,
 ];
 
+/** All topics in which sessions live, of goals and of what is stored. */
+export const logTopics: readonly string[] = [...sessionTopics, sinksTopic];
+
+/** An append as it is sent: to a session log, or with results. */
+export type Sending = Readonly<{
+  at: PartitionName;
+  records: readonly OutgoingRecord[];
+  program: string;
+}>;
+
+const watched: ReadonlySet<string> = new Set([...logTopics, resultsTopic]);
+
 /** Topics that programs of other people write to. */
 const foreignTopics: ReadonlySet<string> = new Set(
   topics.filter((topic) => topic.writers.includes('other systems')).map((topic) => topic.name),
 );
+
+/** The name by which what is no host of ours connects. */
+export const outsider = 'outside';
 
 /** What the network and the broker do to requests: how long they take, and what becomes of them. */
 export class Network {
@@ -23,11 +46,12 @@ export class Network {
   /** Programs whose heartbeats reach nobody. */
   readonly silent = new Set<string>();
   brokerAway = false;
+  blobsAway = false;
   /** Requests to session logs, whatever became of them. */
   appends = 0;
   calm = false;
-  /** Called for each append to a session log, before it is sent. */
-  onAppend: (program: string) => void = () => undefined;
+  /** Called for each append to a session log or with results, before it is sent. */
+  readonly onSending: ((sending: Sending) => void)[] = [];
   /** Called for each request that something befalls. */
   onFault: (program: string, what: string, at: PartitionName) => void = () => undefined;
   readonly #dice: Dice;
@@ -52,13 +76,18 @@ export class Network {
     return latencyMs * (drawn < 0.99 ? 1 + 50 * (drawn - 0.9) : 20);
   }
 
+  /** A request to the blob store. */
+  async blob<T>(work: () => Promise<T>): Promise<T> {
+    await new Promise<void>((resolve) => this.scheduler.schedule(0, resolve));
+    if (!this.blobsAway) return work();
+    throw new LongreinError('BLOBS_AWAY', 'the blob store does not answer', { retryable: true });
+  }
+
   faultOf(at: PartitionName, records: readonly OutgoingRecord[], program: string): AppendFault {
     const { topic } = at;
-    if (foreignTopics.has(topic)) return 'ok';
-    if (sessionTopics.includes(topic)) {
-      this.appends += 1;
-      this.onAppend(program);
-    }
+    if (sessionTopics.includes(topic)) this.appends += 1;
+    if (watched.has(topic)) for (const told of this.onSending) told({ at, records, program });
+    if (foreignTopics.has(topic) || program === outsider) return 'ok';
     if (topic === presenceTopic && this.silent.has(program)) return 'lost';
     if (this.calm) return 'ok';
     if (this.brokerAway) return 'lost';

@@ -10,6 +10,8 @@ import { addressOf } from '../../../services/chassis/protocol/service-logic.ts';
 export type SeatSeen = Readonly<{
   service: string;
   session: string;
+  /** Of the release that the host runs. */
+  behaviour: number;
   state: string;
   causes: readonly string[];
 }>;
@@ -30,6 +32,11 @@ export const stateHash = ({ core, state, outbox }: ServiceEntry): string =>
 
 export const partitionsOf = (host: Host): readonly Partition[] => [...host['partitions'].values()];
 
+/** Marks and offsets are written as far as they go now. */
+export function commitIn(host: Host): void {
+  host['marks'].write(partitionsOf(host), host['membership']).catch(() => undefined);
+}
+
 /** Undefined while the partition still reads what was there before it, or stopped. */
 export function seenIn(partition: Partition): PartitionSeen | undefined {
   if (!partition.caughtUp || !partition['claimed'] || partition['log'].halted) return undefined;
@@ -38,7 +45,8 @@ export function seenIn(partition: Partition): PartitionSeen | undefined {
     for (const [service, seat] of known) {
       if (!seat.known) continue;
       const causes = seat.entry.causes.map(({ event }) => addressOf(event));
-      seats.push({ service, session, state: stateHash(seat.entry), causes });
+      const { behaviour } = seat.logic;
+      seats.push({ service, session, behaviour, state: stateHash(seat.entry), causes });
     }
   }
   return {

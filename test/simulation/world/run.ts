@@ -1,16 +1,21 @@
+import { createHash } from 'node:crypto';
 import { presenceTopic, resultsTopic, watermarksTopic } from '../../../schemas/topics.ts';
+import type { BlobPort } from '../../../services/chassis/content/blobs.ts';
+import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
-import { sha256 } from '../../../services/chassis/protocol/hash.ts';
+import { storedTopics } from '../../../services/event-store/sources.ts';
 import type { LogLine } from '../../support/quiet-ports.ts';
 import { type Coverage, note } from './coverage.ts';
+import { cover } from './covered.ts';
 import { Disturber } from './disturber.ts';
 import type { LedgerEntry } from './effects.ts';
-import { History } from './history.ts';
-import { type Logics, realLogics } from './logics.ts';
-import { sessionTopics } from './network.ts';
+import { History, type LogOf } from './history.ts';
+import { knownLogic, type Logics, realLogics } from './logics.ts';
+import { logTopics, sessionTopics } from './network.ts';
 import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import { Progress } from './progress.ts';
 import type { Schedule } from './schedule.ts';
+import type { SinkTable } from './sink-table.ts';
 import type { Witness } from './witness.ts';
 import { type Sabotage, SimulatedWorld } from './world.ts';
 
@@ -32,6 +37,12 @@ export type Run = Readonly<{
   lines: readonly Readonly<{ host: string; lines: readonly LogLine[] }>[];
   fatal: readonly Error[];
   coverage: Coverage;
+  codec: Codec;
+  blobs: BlobPort;
+  /** Rows that the event stores wrote. */
+  sink: SinkTable;
+  /** Records that were made unreadable on purpose: `topic/partition@offset`. */
+  poisoned: ReadonlySet<string>;
   /** Over every record of every topic but heartbeats: key, headers, bytes. */
   fingerprint: string;
   /** The world's own time when it began. */
@@ -45,25 +56,35 @@ export type Run = Readonly<{
 const stepMs = 1_000;
 /** By then everything must have ended: time-outs of plans, claims and presence are far shorter. */
 const calmMsMax = 180_000;
+const storeMsMax = 120_000;
+const storedNames = storedTopics.map(({ name }) => name);
 
-function historyOf(world: SimulatedWorld, logics: Logics): History {
-  const logs = sessionTopics.flatMap((topic) =>
+const logsOf = (world: SimulatedWorld, topics: readonly string[]): readonly LogOf[] =>
+  topics.flatMap((topic) =>
     world.recordsOf(topic).map((records, partition) => ({ topic, partition, records })),
   );
-  return new History(logs, { codec: world.codec, logics });
+
+const nameOf = ({ topic, partition }: LogOf): string => `${topic}/${partition}`;
+
+/** Whether the event stores have written all that there is. */
+function isStored(world: SimulatedWorld): boolean {
+  return logsOf(world, storedNames).every(
+    (log) => (world.sink.records.get(nameOf(log))?.size ?? 0) >= log.records.length,
+  );
 }
 
 function isOver(world: SimulatedWorld, progress: Progress): boolean {
   const answered = new Set(world.results.map(({ key }) => key));
   if (answered.size < world.published.length) return false;
-  for (const topic of sessionTopics) {
-    for (const [partition, records] of world.recordsOf(topic).entries())
-      progress.take(`${topic}/${partition}`, records);
-  }
+  for (const log of logsOf(world, sessionTopics)) progress.take(nameOf(log), log.records);
   return progress.openCount === 0;
 }
 
-async function calmDown(world: SimulatedWorld, disturber: Disturber): Promise<number> {
+async function calmDown(
+  world: SimulatedWorld,
+  disturber: Disturber,
+  { store }: Schedule,
+): Promise<number> {
   const progress = new Progress();
   const fromMs = world.clock.nowMs();
   await disturber.calm();
@@ -71,32 +92,19 @@ async function calmDown(world: SimulatedWorld, disturber: Disturber): Promise<nu
   const isLate = (): boolean => world.runaway || world.clock.nowMs() - fromMs >= calmMsMax;
   while (!isLate() && !isOver(world, progress)) await world.clock.run(stepMs);
   await world.clock.run(2_000);
+  if (store && !world.runaway) await world.clock.run(storeMsMax, () => isStored(world));
   return world.clock.nowMs() - fromMs;
 }
 
 function fingerprintOf(world: SimulatedWorld): string {
-  const parts: string[] = [];
-  for (const topic of [...sessionTopics, resultsTopic, watermarksTopic]) {
+  const hash = createHash('sha256');
+  for (const topic of [...logTopics, resultsTopic, watermarksTopic]) {
     for (const { partition, offset, key, headers, value } of world.recordsOf(topic).flat()) {
-      const bytes = value === null ? '' : Buffer.from(value).toString('latin1');
-      parts.push(JSON.stringify([topic, partition, offset, key, headers, bytes]));
+      hash.update(JSON.stringify([topic, partition, offset, key, headers, value?.length]));
+      if (value !== null) hash.update(value);
     }
   }
-  return sha256(parts.join('\n'));
-}
-
-function cover(run: Omit<Run, 'fingerprint'>): void {
-  const { coverage, history, lines } = run;
-  for (const { header, accepted, step, body } of history.lines) {
-    note(coverage, `record ${header.kind}`);
-    if (!accepted && header.kind !== 'epoch') note(coverage, 'record void');
-    if (step.ignored !== undefined) note(coverage, `ignored ${step.ignored}`);
-    if (body.kind === 'turn' && body.root !== undefined) note(coverage, 'turn from a checkpoint');
-    for (const event of step.events) note(coverage, `event ${event.type}`);
-  }
-  for (const { message } of lines.flatMap((one) => one.lines)) {
-    if (message === 'another host took over') note(coverage, 'owner superseded');
-  }
+  return hash.digest('hex');
 }
 
 function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Logics {
@@ -104,51 +112,52 @@ function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Log
   return new Map(
     [...logics].map(([name, { logic, topics, effects }]) => [
       name,
-      { logic: change(logic), topics, ...(effects === undefined ? {} : { effects }) },
+      { ...knownLogic(change(logic), topics), effects },
     ]),
   );
+}
+
+/** A world in which the schedule was played to its end. */
+async function played(schedule: Schedule, sabotage: Sabotage) {
+  const world = new SimulatedWorld(schedule, sabotage);
+  const startedMs = world.clock.nowMs();
+  const disturber = new Disturber(world, schedule);
+  await disturber.play();
+  return { world, disturber, startedMs, calmMs: await calmDown(world, disturber, schedule) };
+}
+
+/** What equal seeds must have in common, without anything that is only for checkers. */
+export async function fingerprintOfSchedule(
+  schedule: Schedule,
+  sabotage: Sabotage = {},
+): Promise<string> {
+  return fingerprintOf((await played(schedule, sabotage)).world);
 }
 
 /** Runs a schedule to its end and answers everything that there is to see. */
 export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): Promise<Run> {
   const logics = changedLogics(await realLogics(), sabotage);
-  const world = new SimulatedWorld(schedule, sabotage);
-  const startedMs = world.clock.nowMs();
-  const disturber = new Disturber(world, schedule);
-  await disturber.play();
-  const calmMs = await calmDown(world, disturber);
+  const { world, disturber, calmMs, startedMs } = await played(schedule, sabotage);
   for (const { name, host } of world.hosts)
     for (const partition of partitionsOf(host)) disturber.look(name, seenIn(partition));
-  const logs = new Map(
-    sessionTopics.flatMap((topic) =>
-      world
-        .recordsOf(topic)
-        .map((records, partition) => [`${topic}/${partition}`, records] as const),
-    ),
-  );
-  const { published, results, ledger, lines, fatal, coverage } = world;
+  const { published, results, ledger, lines, fatal, coverage, codec, blobs, sink } = world;
+  const { poisoned } = world.logFaults;
+  const all = [...new Set([...logTopics, ...storedNames])];
+  const seenThere = { published, results, ledger, lines, fatal, coverage, codec, blobs, sink };
   const run = {
-    ...{
-      schedule,
-      logics,
-      published,
-      results,
-      ledger,
-      lines,
-      fatal,
-      coverage,
-      logs,
-      calmMs,
-      startedMs,
-    },
-    history: historyOf(world, logics),
+    ...seenThere,
+    ...{ schedule, logics, calmMs, startedMs, poisoned },
+    logs: new Map(logsOf(world, all).map((log) => [nameOf(log), log.records])),
+    history: await History.read(logsOf(world, logTopics), { codec, blobs, logics }),
     watermarks: world.recordsOf(watermarksTopic).flat(),
     presence: world.recordsOf(presenceTopic).flat(),
     witness: world.witness,
     seen: disturber.seen,
     runaway: world.runaway,
   };
-  cover(run);
+  const fingerprint = run.runaway ? '' : fingerprintOf(world);
+  const whole = { ...run, fingerprint };
+  cover(whole);
   note(coverage, 'heartbeats', run.presence.length);
-  return { ...run, fingerprint: run.runaway ? '' : fingerprintOf(world) };
+  return whole;
 }

@@ -1,6 +1,10 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type Dice, diceOf } from './dice.ts';
+import { disturbances } from './disturbances.ts';
 import { type GoalToSend, goalsOf } from './goals.ts';
+import { beginnings, groupingOf } from './groupings.ts';
+import { type Release, releases } from './releases.ts';
+import type { StrangeKind } from './strange-records.ts';
 
 /**
  * What happens in one run, as data: from a seed, but a schedule with parts left out runs as well.
@@ -10,8 +14,12 @@ import { type GoalToSend, goalsOf } from './goals.ts';
 export type Action = Readonly<{ atMs: number }> &
   (
     | Readonly<{ do: 'send'; value: JsonObject; goalId: string; kind: string }>
-    | Readonly<{ do: 'start'; services: readonly string[]; skewMs: number }>
+    | Readonly<{ do: 'start'; services: readonly string[]; skewMs: number; release: Release }>
     | Readonly<{ do: 'crash'; victim: number }>
+    /** Dies when so many more requests went out, or answers, records and timers came: at any await. */
+    | Readonly<{ do: 'crash-anywhere'; victim: number; passes: number }>
+    /** Dies right after its next write to another log, before its own log knows of it. */
+    | Readonly<{ do: 'crash-delivering'; victim: number; afterMs: number }>
     /** Dies a little after its next appends to a session log: before, between or after the acknowledgement. */
     | Readonly<{ do: 'crash-appending'; victim: number; appends: number; afterMs: number }>
     | Readonly<{ do: 'stop'; victim: number }>
@@ -19,11 +27,26 @@ export type Action = Readonly<{ atMs: number }> &
     | Readonly<{ do: 'expel'; victim: number; forMs: number; deafMs: number; dies: boolean }>
     /** Stands still as under SIGSTOP; its groups give it up if that takes too long. */
     | Readonly<{ do: 'freeze'; victim: number; forMs: number }>
+    /** The same as soon as it runs an effect, for so long that the effect counts as lost. */
+    | Readonly<{ do: 'freeze-running'; victim: number; forMs: number }>
     | Readonly<{ do: 'deafen'; victim: number; forMs: number }>
     | Readonly<{ do: 'silence'; victim: number; forMs: number }>
     | Readonly<{ do: 'rebalance'; victim: number }>
     | Readonly<{ do: 'checkpoint'; victim: number }>
+    /** Writes its marks and commits its offsets, due or not. */
+    | Readonly<{ do: 'commit'; victim: number }>
+    /** The wall clock of its machine is set, forward or back. */
+    | Readonly<{ do: 'jump'; victim: number; byMs: number }>
     | Readonly<{ do: 'broker-away'; forMs: number }>
+    | Readonly<{ do: 'blobs-away'; forMs: number }>
+    /** Records of a partition come again, as requests that were long under way. `where` in [0, 1) chooses it. */
+    | Readonly<{ do: 'echo'; where: number; count: number }>
+    /** A record of another program, or one with our headers that nobody can read. */
+    | Readonly<{ do: 'strange'; where: number; kind: StrangeKind }>
+    /** The goal is cancelled in the moment in which an answer for it is on its way; `failed`: only one that failed. */
+    | Readonly<{ do: 'race'; goalId: string; failed: boolean }>
+    /** When the session of the goal ends, all that it was told comes again. */
+    | Readonly<{ do: 'after-end'; goalId: string; value: JsonObject }>
     | Readonly<{ do: 'compare'; victim: number }>
     /** A record is missing in what it reads next; it is started anew after a while. */
     | Readonly<{ do: 'lose-record'; victim: number; forMs: number }>
@@ -53,96 +76,46 @@ export type Schedule = Readonly<{
   calmAtMs: number;
   /** Whether a fresh host of all services comes with the calm. */
   freshHost: boolean;
+  /** Answers of tools and models arrive at whole multiples of this: many in one millisecond. 0: they do not. */
+  burstMs: number;
+  /** Whether there are event stores, over one table. */
+  store: boolean;
 }>;
-
-const groupings: readonly (readonly string[])[] = [
-  ['all'],
-  ['intake', 'aggregator', 'planner'],
-  ['intake'],
-  ['planner', 'supervisor'],
-  ['supervisor'],
-  ['worker-pool'],
-  ['worker-pool:test', 'tool-guard', 'tool-runner'],
-  ['tool-runner'],
-  ['tool-guard', 'sandbox-executor'],
-  ['model-gateway', 'sandbox-executor'],
-  ['model-gateway', 'worker-pool', 'aggregator'],
-  ['supervisor', 'worker-pool', 'tool-guard', 'tool-runner', 'intake'],
-];
-
-/** Hosts that are there from the start; together they run everything. */
-const beginnings: readonly (readonly (readonly string[])[])[] = [
-  [['all']],
-  [['all'], ['all']],
-  [['all'], ['all'], ['supervisor', 'worker-pool']],
-  [
-    ['intake', 'planner', 'supervisor', 'aggregator'],
-    ['worker-pool', 'tool-guard'],
-    ['tool-runner', 'sandbox-executor', 'model-gateway'],
-  ],
-  [
-    ['intake', 'planner', 'supervisor', 'aggregator', 'model-gateway'],
-    ['worker-pool', 'tool-guard', 'tool-runner', 'sandbox-executor'],
-    ['worker-pool', 'tool-guard', 'tool-runner', 'sandbox-executor'],
-  ],
-];
-
-function disturbance(dice: Dice, atMs: number): Action {
-  const victim = dice.fraction();
-  const kind = dice.between(0, 15);
-  const shortMs = dice.between(50, 3_000);
-  const longMs = dice.between(500, 14_000);
-  if (kind <= 1) return { atMs, do: 'crash', victim };
-  if (kind <= 3) {
-    const appends = dice.between(1, 12);
-    return { atMs, do: 'crash-appending', victim, appends, afterMs: dice.fraction() * 4 };
-  }
-  if (kind === 4) return { atMs, do: 'stop', victim };
-  if (kind <= 7) {
-    const deafMs = dice.chance(0.6) ? shortMs : 0;
-    return { atMs, do: 'expel', victim, forMs: longMs, deafMs, dies: dice.chance(0.4) };
-  }
-  if (kind === 8) return { atMs, do: 'freeze', victim, forMs: longMs };
-  if (kind === 9) return { atMs, do: 'deafen', victim, forMs: shortMs };
-  if (kind === 10) return { atMs, do: 'silence', victim, forMs: longMs };
-  if (kind <= 12) return { atMs, do: 'rebalance', victim };
-  if (kind <= 14) return { atMs, do: 'checkpoint', victim };
-  return { atMs, do: 'broker-away', forMs: dice.between(50, 2_500) };
-}
 
 const skewOf = (dice: Dice): number => (dice.chance(0.3) ? dice.between(-3_000, 3_000) : 0);
 
-function startings(dice: Dice, calmAtMs: number): Action[] {
-  const begin = dice.pick(beginnings).map((services, index): Action => {
-    return { atMs: index, do: 'start', services, skewMs: skewOf(dice) };
+function startings(dice: Dice, calmAtMs: number, store: boolean): Action[] {
+  const mixed = dice.chance(0.6);
+  const start = (atMs: number, services: readonly string[]): Action => {
+    const release = mixed ? dice.pick(releases) : 'a';
+    return { atMs, do: 'start', services, skewMs: skewOf(dice), release };
+  };
+  const begin = dice.pick(beginnings).map((services, index) => start(index, services));
+  const more = Array.from({ length: dice.between(2, 5) }, () =>
+    start(dice.between(500, calmAtMs - 1), groupingOf(dice)),
+  );
+  const stores = Array.from({ length: store ? dice.between(2, 3) : 0 }, (_, index) =>
+    start(index === 0 ? 5 : dice.between(500, calmAtMs - 1), dice.pick(storeGroupings)),
+  );
+  return [...begin, ...more, ...stores];
+}
+
+const storeGroupings = [['event-store'], ['event-store'], ['event-store', 'tool-runner']];
+
+/** Goals are cancelled as an answer comes, and one is told everything again after its end. */
+function races(dice: Dice, goals: readonly GoalToSend[]): Action[] {
+  const sent = goals.filter(({ kind }) => kind === 'goal');
+  const raced = sent.flatMap(({ atMs, goalId }): Action[] => {
+    if (!dice.chance(0.2)) return [];
+    const failed = dice.chance(0.7);
+    return [{ atMs: atMs + dice.between(0, 2_500), do: 'race', goalId, failed }];
   });
-  const more = Array.from({ length: dice.between(2, 5) }, (): Action => {
-    const atMs = dice.between(500, calmAtMs - 1);
-    return { atMs, do: 'start', services: dice.pick(groupings), skewMs: skewOf(dice) };
-  });
-  return [...begin, ...more];
+  const { atMs, goalId, value } = dice.pick(sent);
+  return [...raced, { atMs, do: 'after-end', goalId, value }];
 }
 
 const sendings = (goals: readonly GoalToSend[]): Action[] =>
   goals.map(({ atMs, value, goalId, kind }) => ({ atMs, do: 'send', value, goalId, kind }));
-
-/** Every schedule has at least one crash and one zombie, whatever else it draws. */
-function disturbances(dice: Dice, calmAtMs: number): Action[] {
-  const when = (): number => dice.between(800, calmAtMs - 1);
-  const most = dice.pick([8, 12, 12, 30]);
-  const drawn = Array.from({ length: dice.between(4, most) }, () => disturbance(dice, when()));
-  const crash: Action = { atMs: when(), do: 'crash', victim: dice.fraction() };
-  const forMs = dice.between(1_000, 9_000);
-  const deafMs = dice.between(100, 2_000);
-  const zombie: Action = {
-    ...{ atMs: when(), do: 'expel', victim: dice.fraction() },
-    ...{ forMs, deafMs, dies: dice.chance(0.3) },
-  };
-  const compared = Array.from({ length: 4 }, (): Action => {
-    return { atMs: when(), do: 'compare', victim: dice.fraction() };
-  });
-  return [...drawn, crash, zombie, ...compared];
-}
 
 function ratesOf(dice: Dice): AppendRates {
   const level = dice.pick([0.2, 0.6, 1, 2, 4]);
@@ -174,15 +147,19 @@ function swaps(seed: number, calmAtMs: number): Action[] {
     ];
   }).flat();
 }
+/** Rows cost as much as all the rest: every fifth seed or so has event stores. */
+const storeShare = 0.2;
 
 /** The schedule of a seed. */
 export function scheduleOf(seed: number): Schedule {
   const dice = diceOf('schedule', seed);
   const calmAtMs = dice.between(8_000, 26_000);
+  const store = dice.chance(storeShare);
   const goals = goalsOf(dice, { count: dice.between(5, 7), untilMs: calmAtMs - 2_000 });
   const actions = [
-    ...startings(dice, calmAtMs),
+    ...startings(dice, calmAtMs, store),
     ...sendings(goals),
+    ...races(dice, goals),
     ...disturbances(dice, calmAtMs),
     ...gaps(seed, calmAtMs),
     ...swaps(seed, calmAtMs),
@@ -198,5 +175,7 @@ export function scheduleOf(seed: number): Schedule {
     actions: actions.sort((a, b) => a.atMs - b.atMs),
     calmAtMs,
     freshHost: dice.chance(0.5),
+    burstMs: dice.pick([0, 0, 100, 500, 1_000]),
+    store,
   };
 }

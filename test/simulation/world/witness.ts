@@ -1,5 +1,5 @@
 import { resultsTopic } from '../../../schemas/topics.ts';
-import type { OpenSpan, Tracer } from '../../../services/chassis/host/ports.ts';
+import type { Clock, OpenSpan, Tracer } from '../../../services/chassis/host/ports.ts';
 import type { OutgoingRecord, PartitionName } from '../../../services/chassis/log/port.ts';
 import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
 
@@ -48,7 +48,7 @@ export class Witness {
   }
 
   /** The tracer of a host: it is told when a decision is made and when an effect begins and ends. */
-  tracerOf(host: string, skewMs: number): Tracer {
+  tracerOf(host: string, clock: Clock): Tracer {
     return {
       step: (name, at) => {
         this.decided.set(at.seed, { host, atMs: this.#nowMs() });
@@ -59,18 +59,17 @@ export class Witness {
         const call = at.attributes['longrein.call'];
         if (call === undefined) return span;
         const session = String(at.attributes['longrein.session']);
-        return this.#watched(span, { host, skewMs, claim: at.seed, call: String(call), session });
+        const hostMs = clock.nowMs();
+        return this.#watched(span, { host, hostMs, claim: at.seed, call: String(call), session });
       },
     };
   }
 
   #watched(
     span: OpenSpan,
-    at: Readonly<{ host: string; skewMs: number; claim: string; call: string; session: string }>,
+    at: Readonly<{ host: string; hostMs: number; claim: string; call: string; session: string }>,
   ): OpenSpan {
-    const { skewMs, ...rest } = at;
-    const atMs = this.#nowMs();
-    const effect: EffectSeen = { ...rest, atMs, hostMs: atMs + skewMs, toMs: undefined };
+    const effect: EffectSeen = { ...at, atMs: this.#nowMs(), toMs: undefined };
     this.effects.push(effect);
     const end = (error?: string): void => {
       effect.toMs = this.#nowMs();

@@ -10,7 +10,7 @@ import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
 import { toError } from '../../../services/chassis/errors.ts';
 import { Host } from '../../../services/chassis/host/host.ts';
 import type { BuiltService } from '../../../services/chassis/host/service-context.ts';
-import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
+import type { Codec } from '../../../services/chassis/log/codec.ts';
 import { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { MemoryLog } from '../../../services/chassis/log/memory/memory-log.ts';
 import { partitionOf } from '../../../services/chassis/log/partition.ts';
@@ -23,15 +23,22 @@ import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.
 import type { StartedEffect } from '../../support/memory-effects.ts';
 import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
 import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { afterPromises, VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type LedgerEntry, modelOf, toolsOf } from './effects.ts';
-import { Network, sessionTopics } from './network.ts';
+import { LogFaults } from './log-faults.ts';
+import { logTopics, Network, outsider } from './network.ts';
 import { Process } from './process.ts';
+import { asRelease, type Release } from './releases.ts';
 import type { Schedule } from './schedule.ts';
+import { createSharedCodec } from './shared-codec.ts';
+import { simulatedBlobs } from './simulated-blobs.ts';
 import { SimulatedLog } from './simulated-log.ts';
+import { SinkTable } from './sink-table.ts';
 import { Witness } from './witness.ts';
+
+const startMs = 1_700_000_000_000;
 
 /** A change of the code that a run is made with, to show that the checkers see it. */
 export type Sabotage = Readonly<{
@@ -63,10 +70,12 @@ export type SimulatedHost = Readonly<{
 
 /** Hosts with the real services over the memory log, each in a process of its own that can go wrong. */
 export class SimulatedWorld {
-  readonly clock = new VirtualClock();
+  readonly clock = new VirtualClock(startMs, afterPromises);
   readonly coverage: Coverage = new Map();
   readonly blobs = createMemoryBlobs();
-  readonly codec = createFixedCodec();
+  readonly sink: SinkTable;
+  readonly logFaults: LogFaults;
+  readonly codec: Codec;
   readonly network: Network;
   readonly cluster: MemoryCluster;
   /** Hosts that run, also while they stand still. */
@@ -75,6 +84,8 @@ export class SimulatedWorld {
   readonly lines: Readonly<{ host: string; lines: LogLine[] }>[] = [];
   readonly witness = new Witness(() => this.clock.nowMs());
   readonly ledger: LedgerEntry[] = [];
+  /** Told of each effect that begins. */
+  onEffect: (host: string) => void = () => undefined;
   readonly published: string[] = [];
   readonly fatal: Error[] = [];
   readonly #schedule: Schedule;
@@ -85,6 +96,7 @@ export class SimulatedWorld {
   constructor(schedule: Schedule, sabotage: Sabotage = {}) {
     this.#schedule = schedule;
     this.#sabotage = sabotage;
+    this.codec = createSharedCodec(schedule.seed);
     this.network = new Network(schedule, { clock: this.clock, coverage: this.coverage });
     this.network.onFault = (program, what, { topic, partition }) =>
       this.witness.note(program, `${what} (to ${topic}/${partition})`);
@@ -96,7 +108,9 @@ export class SimulatedWorld {
         append: (at, records, program) => this.network.faultOf(at, records, program),
       },
     });
-    this.#outside = this.cluster.connect('outside');
+    this.sink = new SinkTable(schedule.seed, this);
+    this.logFaults = new LogFaults(schedule.seed, this);
+    this.#outside = this.cluster.connect(outsider);
     this.cluster.topics.ensure(
       topics.map((topic) => ({
         name: topic.name,
@@ -107,28 +121,31 @@ export class SimulatedWorld {
   }
 
   /** Starts a host; it comes up while the clock runs. */
-  async startHost(names: readonly string[], skewMs: number): Promise<SimulatedHost> {
+  async startHost(
+    names: readonly string[],
+    { skewMs, release }: { skewMs: number; release: Release },
+  ): Promise<SimulatedHost> {
     this.#starts += 1;
     const name = `h${this.#starts}`;
-    const process = new Process(this.clock);
+    const process = new Process(this.clock, skewMs);
     const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
       this.#sending(name, at, records),
     );
     const { lines, ...logger } = keepingLogger();
-    const ports = quietPorts(log, process.clock(skewMs), {
+    const blobs = simulatedBlobs(this.blobs, { process, network: this.network });
+    const ports = quietPorts(log, process.clock, {
       seed: this.#schedule.seed * 1_000 + this.#starts,
-      ...{
-        blobs: this.blobs,
-        codec: this.codec,
-        logger,
-        tracer: this.witness.tracerOf(name, skewMs),
-      },
+      ...{ blobs, codec: this.codec, logger },
+      tracer: this.witness.tracerOf(name, process.clock),
     });
     const { housekeepingMs } = this.#schedule;
-    const built = await buildServices(names, this.#serviceWorld(name), { ports, housekeepingMs });
+    const built = await buildServices(names, this.#serviceWorld(name, process, release), {
+      ports,
+      housekeepingMs,
+    });
     const services = this.#sabotage.services?.(built) ?? built;
     const host = new Host({
-      ...{ name, ports, housekeepingMs, release: '0.0.0-simulated' },
+      ...{ name, ports, housekeepingMs, release: `0.0.0-${release}` },
       services: services.map((one) => one.hosted),
       onFatal: (error) => this.fatal.push(error),
     });
@@ -158,12 +175,14 @@ export class SimulatedWorld {
     return records.map((record) => rewrite(at, record, ends));
   }
 
-  #serviceWorld(host: string): ServiceWorld {
+  #serviceWorld(host: string, process: Process, release: Release): ServiceWorld {
+    const change = this.#sabotage.logic ?? ((logic: AnyLogic) => logic);
     const started: StartedEffect[] = [];
     const parts = {
       seed: this.#schedule.seed,
       trouble: () => (this.network.calm ? 0 : this.#schedule.trouble),
-      ...{ coverage: this.coverage, started },
+      ...{ coverage: this.coverage, started, clock: this.clock },
+      burstMs: this.#schedule.burstMs,
       keep: (effect: StartedEffect) => this.#keep(host, effect),
     };
     return {
@@ -171,21 +190,25 @@ export class SimulatedWorld {
       tools: toolsOf(parts),
       model: modelOf(parts),
       started,
-      change: this.#sabotage.logic ?? ((logic) => logic),
+      change: (logic) => asRelease(release, change(logic)),
+      table: this.sink.of(process),
     };
   }
 
   #keep(host: string, { service, call, name, atMs }: StartedEffect): void {
     const ends = new Map<string, number>();
-    for (const topic of sessionTopics) {
+    for (const topic of logTopics) {
       for (const [partition, { bounds }] of this.cluster.topics.get(topic).partitions.entries())
         ends.set(`${topic}/${partition}`, bounds.high);
     }
     this.ledger.push({ service, call, name, atMs, host, ends });
+    this.onEffect(host);
   }
 
-  crash(victim: SimulatedHost): void {
-    if (!this.#remove(victim)) return;
+  /** Dies here and now, unless it is dead. */
+  kill(victim: SimulatedHost, name: string): void {
+    if (!victim.process.alive || !this.#remove(victim)) return;
+    this.note(name);
     victim.process.die();
     victim.log.crash();
   }

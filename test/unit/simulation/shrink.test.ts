@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type ShrinkParts, shrink } from '../../simulation/shrink.ts';
 import { type Action, type Schedule, scheduleOf } from '../../simulation/world/schedule.ts';
 
-const start: Action = { atMs: 0, do: 'start', services: ['all'], skewMs: 700 };
+const start: Action = { atMs: 0, do: 'start', services: ['all'], skewMs: 700, release: 'a' };
 const goal = (index: number, atMs: number, kind = 'goal'): Action => {
   const goalId = `goal-${index}`;
   return { atMs, do: 'send', value: { id: goalId }, goalId, kind };

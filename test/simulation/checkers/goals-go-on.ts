@@ -1,0 +1,34 @@
+import { decideEntry, noFacts } from '../../../services/chassis/protocol/decision.ts';
+import type { History, Line, SessionHistory } from '../world/history.ts';
+import type { Checker } from './violation.ts';
+
+const rule = 'a goal has ended, or something is under way that will end it';
+
+/** Whether a service would decide or deliver something now. */
+function isDue(history: History, line: Line, session: SessionHistory): boolean {
+  return history.servicesOf(session.topic).some((service) => {
+    const logic = history.logicOf(service);
+    const view = { service, session: session.session };
+    const entry = history.entryBefore(view, line.offset + 1);
+    if (logic === undefined || entry === undefined) return false;
+    if (Object.keys(entry.outbox).length > 0) return true;
+    return decideEntry(logic, entry, noFacts(line.step.core.last.atMs)).length > 0;
+  });
+}
+
+/**
+ * At every place of the log, not only at its end: an open session of a goal has a timer, an open call (its deadline ends
+ * it), a delivery, or a decision that is due.
+ */
+export const goalsGoOn: Checker = ({ history }) =>
+  [...history.sessions.values()]
+    .filter(({ session }) => session.startsWith('ses_'))
+    .flatMap((session) =>
+      session.lines.flatMap((line) => {
+        const { core } = line.step;
+        if (core.status !== 'open' || Object.keys(core.timers).length > 0) return [];
+        if (Object.keys(core.calls).length > 0 || isDue(history, line, session)) return [];
+        const detail = `${session.session} in ${line.topic}/${line.partition} waits for nothing after @${line.offset}`;
+        return [{ rule, detail }];
+      }),
+    );

@@ -1,0 +1,31 @@
+import type { Line } from '../world/history.ts';
+import type { Checker, Violation } from './violation.ts';
+
+const rule = 'spend never above budget';
+
+/** What a call really cost, whether its outcome counts or came late: the money is gone. */
+function costOf({ header, body }: Line): [string, number] | undefined {
+  if (body.kind !== 'input') return undefined;
+  const { type, data } = body.event;
+  if (type !== 'model.completed' && type !== 'model.failed') return undefined;
+  return [header.id, Number(data['costNanoUsd'])];
+}
+
+/** Records of a session that closed are in nobody's history any more, but they stand in the log. */
+export const spendInBudget: Checker = ({ history }) => {
+  const budgets = new Map<string, number>();
+  const spent = new Map<string, Map<string, number>>();
+  for (const line of history.lines) {
+    const { session } = line.header;
+    for (const event of line.step.events) {
+      const budget = event.type === 'session.opened' ? event.data.budgetNanoUsd : undefined;
+      if (budget !== undefined) budgets.set(session, budget);
+    }
+    const cost = costOf(line);
+    if (cost !== undefined) spent.set(session, (spent.get(session) ?? new Map()).set(...cost));
+  }
+  return [...budgets].flatMap(([session, budget]): Violation[] => {
+    const nanoUsd = [...(spent.get(session)?.values() ?? [])].reduce((sum, one) => sum + one, 0);
+    return nanoUsd <= budget ? [] : [{ rule, detail: `${session} spent ${nanoUsd} of ${budget}` }];
+  });
+};

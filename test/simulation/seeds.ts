@@ -1,0 +1,27 @@
+import { expect } from 'vitest';
+import { reportOf, runSeed } from './batch.ts';
+import { type Coverage, missingKinds, neededKinds } from './world/coverage.ts';
+
+/** Seeds of every test run: two files of so many each, which run beside each other on two processors. */
+export const seedsOfHalf = 150;
+
+/**
+ * Seeds that once found something, with what they found. They are drawn anew whenever the schedules change: what was
+ * found has a test of its own, and these are looked at again for what is like it.
+ */
+export const regressionSeeds: readonly Readonly<{ seed: number; found: string }>[] = [];
+
+/** Runs seeds and expects that all rules hold, and that between them everything happened. */
+export async function expectClean(seeds: readonly number[]): Promise<void> {
+  const coverage: Coverage = new Map();
+  const failures: string[] = [];
+  for (const seed of seeds) {
+    const result = await runSeed(seed, coverage);
+    if (result.violations.length > 0) failures.push(reportOf(result));
+  }
+  expect(failures.join('\n')).toBe('');
+  expect(missingKinds(coverage, neededKinds)).toEqual([]);
+}
+
+export const seedsFrom = (first: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => first + index);

@@ -1,0 +1,127 @@
+import type { JsonObject } from '../../../schemas/json.ts';
+import { resultsTopic } from '../../../schemas/topics.ts';
+import type { OutgoingRecord } from '../../../services/chassis/log/port.ts';
+import { sessionId } from '../../../services/chassis/protocol/ids.ts';
+import type { Sending } from './network.ts';
+import type { SimulatedWorld } from './world.ts';
+
+const outcomes = /^(tool|model)\.(completed|failed)$/;
+const failures = /^(tool|model)\.failed$/;
+/** Inputs that are no delivery of a session to another log. */
+const ownInputs = /^(tool|model|timer|range|sink|goal\.received)/;
+
+const typesOf = ({ headers }: OutgoingRecord): readonly string[] =>
+  (headers['lr_types'] ?? '').split(',');
+const isInput = ({ headers }: OutgoingRecord): boolean => headers['lr_kind'] === 'input';
+
+function isDelivery({ at, records }: Sending): boolean {
+  if (at.topic === resultsTopic) return true;
+  return records.some((one) => isInput(one) && !ownInputs.test(typesOf(one)[0] ?? ''));
+}
+
+/** A value that cancels a goal, as other systems publish it. */
+export const cancelOf = (goalId: string): JsonObject => ({
+  cancel: goalId,
+  source: 'world',
+  reason: 'not needed any more',
+});
+
+const sessionOf = (goalId: string): string => sessionId('default', 'world', goalId);
+
+/** What happens in the moment in which something else is on its way: races that dice alone would rarely hit. */
+export class Triggers {
+  readonly #world: SimulatedWorld;
+  readonly #appending = new Map<string, { left: number; afterMs: number }>();
+  /** By host: what happens when it starts an effect. */
+  readonly #running = new Map<string, () => void>();
+  readonly #delivering = new Map<string, number>();
+  /** Goals by session: cancelled with the next answer; told everything again after the end. */
+  readonly #racing = new Map<string, { goalId: string; awaited: RegExp }>();
+  readonly #ending = new Map<string, { goalId: string; value: JsonObject }>();
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+    world.network.onSending.push((sending) => this.#sent(sending));
+    world.onEffect = (host) => {
+      const due = this.#running.get(host);
+      this.#running.delete(host);
+      due?.();
+    };
+  }
+
+  /** Only what happens after an end goes on in the calm: it is no fault of ours. */
+  calm(): void {
+    this.#appending.clear();
+    this.#delivering.clear();
+    this.#racing.clear();
+    this.#running.clear();
+  }
+
+  atEffect(host: string, then: () => void): void {
+    this.#running.set(host, then);
+  }
+
+  dieAppending(program: string, after: { left: number; afterMs: number }): void {
+    this.#appending.set(program, after);
+  }
+
+  dieDelivering(program: string, afterMs: number): void {
+    this.#delivering.set(program, afterMs);
+  }
+
+  race(goalId: string, failed: boolean): void {
+    this.#racing.set(sessionOf(goalId), { goalId, awaited: failed ? failures : outcomes });
+  }
+
+  afterEnd(goalId: string, value: JsonObject): void {
+    this.#ending.set(sessionOf(goalId), { goalId, value });
+  }
+
+  #sent(sending: Sending): void {
+    this.#countDown(sending.program);
+    const afterMs = this.#delivering.get(sending.program);
+    if (afterMs !== undefined && isDelivery(sending)) {
+      this.#delivering.delete(sending.program);
+      this.#crash(sending.program, 'fault crash while delivering', afterMs);
+    }
+    for (const record of sending.records) this.#look(record);
+  }
+
+  #countDown(program: string): void {
+    const doom = this.#appending.get(program);
+    if (doom === undefined) return;
+    doom.left -= 1;
+    if (doom.left > 0) return;
+    this.#appending.delete(program);
+    this.#crash(program, 'fault crash while appending', doom.afterMs);
+  }
+
+  #crash(program: string, name: string, afterMs: number): void {
+    const victim = this.#world.hosts.find((host) => host.name === program);
+    if (victim !== undefined)
+      this.#world.clock.after(afterMs, () => this.#world.kill(victim, name));
+  }
+
+  #look(record: OutgoingRecord): void {
+    const session = record.headers['ce_subject'] ?? '';
+    const types = typesOf(record);
+    const racing = this.#racing.get(session);
+    if (racing !== undefined && isInput(record) && racing.awaited.test(types[0] ?? '')) {
+      this.#racing.delete(session);
+      this.#world.note('fault cancel races an answer');
+      this.#world.publish(racing.goalId, cancelOf(racing.goalId));
+    }
+    const ending = this.#ending.get(session);
+    if (ending === undefined || !types.includes('session.closed')) return;
+    this.#ending.delete(session);
+    this.#tellAgain(session, ending);
+  }
+
+  #tellAgain(session: string, { goalId, value }: { goalId: string; value: JsonObject }): void {
+    const { clock, logFaults } = this.#world;
+    this.#world.note('fault records after the end');
+    logFaults.echoSession(session, clock);
+    clock.after(300, () => this.#world.publish(goalId, value));
+    clock.after(700, () => this.#world.publish(goalId, cancelOf(goalId)));
+  }
+}
