@@ -78,10 +78,14 @@ export async function runSeed(
 }
 
 /** What a person reads of a seed that failed. */
-export function reportOf({ seed, violations, records }: SeedResult): string {
+export function reportOf(
+  { seed, violations, records }: SeedResult,
+  ablate?: AblatableRule,
+): string {
   const shown = violations.slice(0, 12).map(({ rule, detail }) => `  ${rule}:\n    ${detail}`);
   const more =
     violations.length > shown.length ? [`  and ${violations.length - shown.length} more`] : [];
-  const command = `npm run simulate -- --seeds 1 --from ${seed}`;
+  const without = ablate === undefined ? '' : ` --ablate ${ablate}`;
+  const command = `npm run simulate -- --seeds 1 --from ${seed}${without}`;
   return [`seed ${seed} (${records} records): ${command}`, ...shown, ...more].join('\n');
 }

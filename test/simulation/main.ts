@@ -85,7 +85,7 @@ async function runSeeds(ablate: AblatableRule | undefined): Promise<void> {
     if (result.violations.length === 0) continue;
     failed.push(seed);
     count(result.violations);
-    say(reportOf(result));
+    say(reportOf(result, ablate));
     const { violations } = result;
     const name = `${ablate === undefined ? 'seed' : `without-${ablate}`}-${seed}`;
     if (failed.length <= shrunkMax)

@@ -17,8 +17,8 @@ import { type Schedule, scheduleOf } from './world/schedule.ts';
 export const pinnedPath = (rule: AblatableRule): string =>
   join(packageRoot, 'test', 'simulation', 'pinned', `${rule}.json`);
 
-const seedsTried = 10;
-const seedsKept = 4;
+const seedsTried = 6;
+const seedsKept = 3;
 /** Fewer, and the schedule was shrunk too far: it shows the violation by chance. */
 const seedsLeast = 2;
 
@@ -57,7 +57,7 @@ async function stored(rule: AblatableRule, found: Found): Promise<StoredSchedule
   const violates = found.violations[0]?.rule ?? '';
   const { schedule } = await smallest(
     { ...found, ablate: rule },
-    { runsMax: 90, timeMsMax: 60_000 },
+    { runsMax: 40, timeMsMax: 30_000 },
   );
   const small = await showing(rule, violates, schedule);
   if (small.length >= seedsLeast) return { rule, violates, seeds: small, schedule };

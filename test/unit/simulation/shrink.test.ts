@@ -69,8 +69,8 @@ describe('shrinking ends', () => {
       tried.push(one);
       return has(one, 'crash');
     };
-    const { schedule: small, runs } = await shrinkWhile(fails, { runsMax: 3 });
-    expect([runs, tried.length]).toEqual([3, 3]);
+    const { schedule: small, runs } = await shrinkWhile(fails, { runsMax: 6 });
+    expect([runs, tried.length]).toEqual([6, 6]);
     expect(has(small, 'crash')).toBe(true);
     expect(small.actions.length).toBeLessThan(schedule.actions.length);
   });
