@@ -30,6 +30,7 @@ const { values } = parseArgs({
     schedule: { type: 'string' },
     out: { type: 'string', default: '.' },
     pin: { type: 'boolean', default: false },
+    violates: { type: 'string', default: '' },
   },
 });
 
@@ -117,7 +118,8 @@ try {
   const startMs = Date.now();
   const ablate = ruleOf(values.ablate);
   if (values.pin && ablate !== undefined) {
-    say(await pin(ablate, { from: Number(values.from), seeds: Number(values.seeds) }));
+    const { violates } = values;
+    say(await pin(ablate, { from: Number(values.from), seeds: Number(values.seeds), violates }));
   } else if (values.schedule !== undefined) await runStored(values.schedule, ablate);
   else await runSeeds(ablate);
   const seconds = Math.round((Date.now() - startMs) / 100) / 10;

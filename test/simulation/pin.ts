@@ -24,16 +24,18 @@ const seedsLeast = 2;
 
 type Found = Readonly<{ schedule: Schedule; violations: readonly Violation[]; seed: number }>;
 
-async function firstFailing(
+/** `violates`: a part of the name of what must be found; empty: whatever is found first. */
+export type PinSearch = Readonly<{ from: number; seeds: number; violates: string }>;
+
+async function tried(
   rule: AblatableRule,
-  range: { from: number; seeds: number },
+  seed: number,
+  wanted: string,
 ): Promise<Found | undefined> {
-  for (let seed = range.from; seed < range.from + range.seeds; seed++) {
-    const schedule = scheduleOf(seed);
-    const { violations } = await tryOut({ schedule, ablate: rule });
-    if (violations.length > 0) return { schedule, violations, seed };
-  }
-  return undefined;
+  const schedule = scheduleOf(seed);
+  const { violations } = await tryOut({ schedule, ablate: rule });
+  const matching = violations.filter((one) => one.rule.includes(wanted));
+  return matching.length === 0 ? undefined : { schedule, violations: matching, seed };
 }
 
 /** Seeds with which the schedule breaks what it is kept for, and nothing while the rule is there. */
@@ -69,18 +71,29 @@ async function stored(rule: AblatableRule, found: Found): Promise<StoredSchedule
   };
 }
 
+type Pinned = Readonly<{ seed: number; stored: StoredSchedule }>;
+
+/** The first that shows it with seeds enough, or the one that does so with most. */
+async function bestOf(rule: AblatableRule, search: PinSearch): Promise<Pinned | undefined> {
+  let best: Pinned | undefined;
+  for (let seed = search.from; seed < search.from + search.seeds; seed++) {
+    const found = await tried(rule, seed, search.violates);
+    if (found === undefined) continue;
+    const pinned = { seed, stored: await stored(rule, found) };
+    if (pinned.stored.seeds.length > (best?.stored.seeds.length ?? 0)) best = pinned;
+    if (pinned.stored.seeds.length >= seedsLeast) break;
+  }
+  return best;
+}
+
 /** Searches, shrinks and stores. Answers a line for people. */
-export async function pin(
-  rule: AblatableRule,
-  range: { from: number; seeds: number },
-): Promise<string> {
-  const found = await firstFailing(rule, range);
-  if (found === undefined) return `${rule}: nothing found in ${range.seeds} seeds`;
-  const pinned = await stored(rule, found);
+export async function pin(rule: AblatableRule, search: PinSearch): Promise<string> {
+  const best = await bestOf(rule, search);
+  if (best === undefined) return `${rule}: nothing found in ${search.seeds} seeds`;
   const path = pinnedPath(rule);
   mkdirSync(join(path, '..'), { recursive: true });
-  writeFileSync(path, writtenSchedule(pinned));
-  const { actions } = pinned.schedule;
-  const size = `${actions.length} actions, seeds ${pinned.seeds.join(', ')}`;
-  return `${rule}: seed ${found.seed} (number ${found.seed - range.from + 1}); ${size}; ${pinned.violates}`;
+  writeFileSync(path, writtenSchedule(best.stored));
+  const { schedule, seeds, violates } = best.stored;
+  const size = `${schedule.actions.length} actions, seeds ${seeds.join(', ')}`;
+  return `${rule}: seed ${best.seed} (number ${best.seed - search.from + 1}); ${size}; ${violates}`;
 }

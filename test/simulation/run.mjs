@@ -20,6 +20,7 @@ const usage = `Runs all services over the log in memory, with faults, from seeds
   --ablate    take a rule of DESIGN 3 away and show the first seed in which that is noticed;
               "list" names the rules
   --pin       store what was found in test/simulation/pinned, for the tests
+  --violates  with --pin: a part of the name of what must be found
 
 A seed that fails is shrunk to the smallest schedule that still breaks the same rule. It is printed as a
 timeline and written to a file that --schedule runs again.
@@ -43,7 +44,7 @@ function read() {
   const { values } = parseArgs({
     options: {
       ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, text(value)])),
-      ...{ ablate: { type: 'string' }, schedule: { type: 'string' } },
+      ...{ ablate: { type: 'string' }, schedule: { type: 'string' }, violates: text('') },
       ...{ json: flag, help: flag, pin: flag },
     },
   });
@@ -67,7 +68,7 @@ function argumentsOf(options, { index, count }) {
     ...['--out', relative(process.cwd(), out) || '.'],
     ...(ablate === undefined ? [] : ['--ablate', ablate]),
     ...(schedule === undefined ? [] : ['--schedule', resolve(schedule)]),
-    ...(pin ? ['--pin'] : []),
+    ...(pin ? ['--pin', '--violates', options.violates] : []),
   ].map(String);
 }
 
