@@ -6,10 +6,18 @@ export const limits = {
   turnBytesMax: 900_000,
   /** Events of one turn; its schema says the same. */
   turnEventsMax: 4_096,
+  /** Causes that a turn names; it answers the others too. */
+  turnCausesMax: 1_000,
+  /** Deliveries that one turn closes; more go into the next. */
+  turnDeliveriesMax: 500,
   /** Larger contents go to blobs: a record stays small enough to be batched. */
   contentInlineBytesMax: 32_768,
   /** A goal on the public topic, as it came. */
   goalBytesMax: 524_288,
+  /** The output in a public result: one record, with room for what stands around it. */
+  resultBytesMax: 900_000,
+  /** A reason in a public result; the log has all of it. */
+  reasonCharactersMax: 16_384,
   /** Levels of objects and lists in a goal: every reader walks them with its stack. */
   goalDepthMax: 64,
   /** A content of any kind: what a process can hold and hash without stalling its host. */
@@ -33,6 +41,12 @@ export const limits = {
   earlyCancelMs: 3_600_000,
   /** Records that a restart may have to read again for the sake of one idle session. */
   carryForwardRecords: 5_000,
+  /** Inputs that a session remembers to know a repeat: its checkpoint holds them, however many come in a week. */
+  rememberedInputsMax: 10_000,
+  /** How long a watermark may stand still, more than `carryForwardRecords` behind, before that is an alarm. */
+  watermarkStalledMs: 300_000,
+  /** Sessions of one segment of closed ones: a record that every reader of watermarks holds. */
+  closedSegmentSessionsMax: 5_000,
   /** How long closed sessions are remembered (DESIGN 3.8). */
   dedupeHorizonMs: 7 * 86_400_000,
 } as const;

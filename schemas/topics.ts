@@ -96,6 +96,13 @@ export const topics: readonly TopicDefinition[] = [
 const deadLetterBytesMax = (recordBytesMax: number): number =>
   Math.ceil(recordBytesMax / 3) * 4 + 65_536;
 
+/** Only closed segments are compacted, and every host reads all of it at its start: they are small. */
+const compacted = {
+  'min.cleanable.dirty.ratio': '0.5',
+  'segment.ms': String(dayMs / 24),
+  'segment.bytes': '16777216',
+} as const;
+
 /** Settings of a topic at the broker, as text. `minInSync` is for replication factor 3 and up. */
 export function topicConfig(
   topic: TopicDefinition,
@@ -110,7 +117,7 @@ export function topicConfig(
     'retention.bytes': '-1',
     'max.message.bytes': String(bytesMax),
     'message.timestamp.type': 'CreateTime',
-    ...(compact ? { 'min.cleanable.dirty.ratio': '0.5', 'segment.ms': String(dayMs) } : {}),
+    ...(compact ? compacted : {}),
   };
 }
 

@@ -24,6 +24,7 @@ const single: Readonly<Record<string, ServiceFactory>> = {
     async () => (await import('./sandbox-executor/service.ts')).createSandboxExecutor,
   ),
   aggregator: loaded(async () => (await import('./aggregator/service.ts')).createAggregator),
+  janitor: loaded(async () => (await import('./janitor/service.ts')).createJanitor),
   'event-store': loaded(
     async () => (await import('./event-store/service.ts')).createEventStoreService,
   ),

@@ -164,6 +164,21 @@ destinations: string[]
 }
 }
 /**
+ * A write to another log will never be taken by the broker; the delivery is closed, and did not arrive.
+ */
+export interface DeliveryRefusedV1 {
+type: "delivery.refused"
+version: 1
+data: {
+record: string
+index: number
+code: string
+}
+content: {
+message: ContentV1
+}
+}
+/**
  * The session is to be opened in its lane.
  */
 export interface GoalAdmittedV1 {
@@ -630,6 +645,28 @@ message?: ContentV1
 }
 }
 /**
+ * The broker will never take the result that was published; this failure, which says why and fits, goes out in its place.
+ */
+export interface ResultReplacedV1 {
+type: "result.replaced"
+version: 1
+data: {
+status: "failed"
+goalId: string
+goalLog: string
+code: string
+inputTokens: number
+outputTokens: number
+costNanoUsd: number
+valueNanoUsd?: number
+openedAtMs: number
+endedAtMs: number
+}
+content: {
+message: ContentV1
+}
+}
+/**
  * A sandbox is lent to a call.
  */
 export interface SandboxLeasedV1 {
@@ -1058,6 +1095,7 @@ export interface TurnEvents {
   'budget.reserved': BudgetReservedV1;
   'decision.failed': DecisionFailedV1;
   'delivery.acknowledged': DeliveryAcknowledgedV1;
+  'delivery.refused': DeliveryRefusedV1;
   'goal.admitted': GoalAdmittedV1;
   'goal.cancel-forwarded': GoalCancelForwardedV1;
   'goal.cancelled': GoalCancelledV1;
@@ -1075,6 +1113,7 @@ export interface TurnEvents {
   'plan.rejected': PlanRejectedV1;
   'range.fixed': RangeFixedV1;
   'result.published': ResultPublishedV1;
+  'result.replaced': ResultReplacedV1;
   'sandbox.leased': SandboxLeasedV1;
   'sandbox.released': SandboxReleasedV1;
   'session.cancelled': SessionCancelledV1;
@@ -1129,6 +1168,7 @@ export const eventTypes = [
   'budget.reserved',
   'decision.failed',
   'delivery.acknowledged',
+  'delivery.refused',
   'goal.admitted',
   'goal.cancel-forwarded',
   'goal.cancel-received',
@@ -1155,6 +1195,7 @@ export const eventTypes = [
   'range.fixed',
   'range.stored',
   'result.published',
+  'result.replaced',
   'sandbox.leased',
   'sandbox.released',
   'session.cancel-requested',

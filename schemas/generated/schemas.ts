@@ -608,6 +608,69 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:delivery.refused:v1",
+  "title": "DeliveryRefusedV1",
+  "description": "A write to another log will never be taken by the broker; the delivery is closed, and did not arrive.",
+  "x-record": "turn",
+  "x-writers": [
+   "*"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "delivery.refused"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "record": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "index": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "record",
+     "index",
+     "code"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "message": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "message"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:goal.admitted:v1",
   "title": "GoalAdmittedV1",
   "description": "The session is to be opened in its lane.",
@@ -2600,6 +2663,103 @@ export const eventSchemas: readonly JsonObject[] = [
    "type",
    "version",
    "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:result.replaced:v1",
+  "title": "ResultReplacedV1",
+  "description": "The broker will never take the result that was published; this failure, which says why and fits, goes out in its place.",
+  "x-record": "turn",
+  "x-writers": [
+   "aggregator"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "result.replaced"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "status": {
+      "const": "failed"
+     },
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "inputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "outputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "valueNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "openedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "endedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "status",
+     "goalId",
+     "goalLog",
+     "code",
+     "inputTokens",
+     "outputTokens",
+     "costNanoUsd",
+     "openedAtMs",
+     "endedAtMs"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "message": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "message"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
   ]
  },
  {
@@ -4603,6 +4763,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:delivery.acknowledged:v1"
       },
       {
+       "$ref": "urn:longrein:event:delivery.refused:v1"
+      },
+      {
        "$ref": "urn:longrein:event:goal.admitted:v1"
       },
       {
@@ -4652,6 +4815,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:result.published:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:result.replaced:v1"
       },
       {
        "$ref": "urn:longrein:event:sandbox.leased:v1"
@@ -4764,6 +4930,10 @@ export const recordSchemas: readonly JsonObject[] = [
    "incarnation": {
     "type": "string",
     "maxLength": 512
+   },
+   "epoch": {
+    "type": "integer",
+    "minimum": 0
    },
    "atMs": {
     "type": "integer",

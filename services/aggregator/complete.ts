@@ -5,6 +5,7 @@
 
 import { type Draft, event, json, text } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { limits } from '../../schemas/limits.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { type Joined, joinOutputs, type TaskOutput } from './join.ts';
@@ -34,7 +35,9 @@ export function completion(state: AggregatorState): Draft {
       state.output ?? { kind: 'collect', conflict: 'fail' },
       outputs(state),
     );
-    return completed(state, joined, shape(state, joined));
+    const output = shape(state, joined);
+    refuseTooLarge(output);
+    return completed(state, joined, output);
   } catch (thrown) {
     if (!(thrown instanceof LongreinError) || !isJoinError(thrown)) throw thrown;
     const advice = thrown.fix === undefined ? '' : ` ${thrown.fix}`;
@@ -54,6 +57,15 @@ const outputs = (state: AggregatorState): readonly TaskOutput[] =>
     id,
     output: machine.value === 'completed' ? output : undefined,
   }));
+
+/** A result that no record of the results topic can hold is known before it is decided. */
+function refuseTooLarge(output: JsonValue): void {
+  const bytes = Buffer.byteLength(JSON.stringify(output), 'utf8');
+  if (bytes <= limits.resultBytesMax) return;
+  const message = `The output has ${bytes} bytes; a result holds at most ${limits.resultBytesMax}.`;
+  const fix = 'Let the plan write it somewhere, and answer with its place or a summary.';
+  throw new LongreinError('OUTPUT_TOO_LARGE', message, { fix });
+}
 
 function completed(state: AggregatorState, joined: Joined, output: JsonValue): Draft {
   const count = (value: string) =>

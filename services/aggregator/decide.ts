@@ -11,14 +11,14 @@ import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { completion, isComplete } from './complete.ts';
 import { evolve } from './evolve.ts';
-import { deliveriesOf, resultOf } from './result.ts';
+import { deliveriesOf, replacementOf, resultOf } from './result.ts';
 import { type AggregatorState, initialState } from './state.ts';
 
 const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['plan.accepted', 'session.failed', 'session.cancelled'] as const),
   ...(['task.completed', 'task.abandoned', 'task.skipped'] as const),
   // Where the supervisor cannot go on.
-  ...(['decision.failed', 'delivery.acknowledged'] as const),
+  ...(['decision.failed', 'delivery.acknowledged', 'delivery.refused'] as const),
   // What a result waits for.
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.denied'] as const),
@@ -43,6 +43,7 @@ function decide(state: AggregatorState, input: DecideInput): readonly Draft[] {
   for (const draft of standIn(state)) proposal.write(draft);
   if (isComplete(proposal.state)) proposal.write(completion(proposal.state));
   for (const draft of resultOf(proposal.state, input)) proposal.write(draft);
+  for (const draft of replacementOf(proposal.state, input)) proposal.write(draft);
   return proposal.drafts;
 }
 

@@ -97,6 +97,20 @@ function delivered(
   return { ...state, orphaned: { ...state.orphaned, resultDelivered: true } };
 }
 
+/** Only the result is delivered by this service. Where what replaced it is refused too, nothing is left to be tried. */
+function refuse(
+  state: AggregatorState,
+  { service, data, content }: SeenEvent<'delivery.refused'>,
+): AggregatorState {
+  if (service !== 'aggregator') return state;
+  if (state.refused === undefined) {
+    const refused = { code: data.code, message: textOf(content.message), replaced: false };
+    return { ...state, refused };
+  }
+  if (state.orphaned === undefined) return state;
+  return { ...state, orphaned: { ...state.orphaned, resultDelivered: true } };
+}
+
 /** Events that leave the session where it is. */
 function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   switch (event.type) {
@@ -104,6 +118,11 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
       return event.data.service === 'supervisor' ? orphan(state, event) : stop(state);
     case 'delivery.acknowledged':
       return delivered(state, event);
+    case 'delivery.refused':
+      return refuse(state, event);
+    case 'result.replaced':
+      if (state.refused === undefined || state.refused.replaced) return state;
+      return { ...state, refused: { ...state.refused, replaced: true } };
     case 'session.cancel-requested':
       return stop(state);
     case 'model.completed':

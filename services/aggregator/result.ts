@@ -10,10 +10,13 @@ import {
   textOf,
 } from '../../schemas/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import { limits } from '../../schemas/limits.ts';
 import { keysTopic, resultsTopic } from '../../schemas/topics.ts';
 import { messageId } from '../chassis/protocol/ids.ts';
 import type { DecideInput, Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
 import type { AggregatorState, Ending, Goal } from './state.ts';
+
+type Published = SeenEvent<'result.published' | 'result.replaced'>;
 
 const resultType = 'longrein.result.v1';
 
@@ -39,6 +42,26 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
   return [event('result.published', data, content)];
 }
 
+/** `result.replaced`, where the broker will never take the result: that must not be all that the asker hears. */
+export function replacementOf(state: AggregatorState, input: DecideInput): readonly Draft[] {
+  const { refused, goal } = state;
+  if (refused === undefined || refused.replaced || goal === null) return [];
+  const data = {
+    status: 'failed' as const,
+    goalId: goal.goalId,
+    goalLog: goal.goalLog,
+    code: 'RESULT_REFUSED',
+    ...(goal.valueNanoUsd === null ? {} : { valueNanoUsd: goal.valueNanoUsd }),
+    ...state.usage,
+    openedAtMs: goal.openedAtMs,
+    endedAtMs: input.nowMs,
+  };
+  const message =
+    `The session ended, but the broker did not take its result (${refused.code}): ` +
+    `${refused.message}. The output is in the log of the session.`;
+  return [event('result.replaced', data, { message: text(message) })];
+}
+
 const optional = (ending: Ending, goal: Goal) => ({
   ...(ending.code === null ? {} : { code: ending.code }),
   ...(ending.task === null ? {} : { task: ending.task }),
@@ -47,7 +70,7 @@ const optional = (ending: Ending, goal: Goal) => ({
 
 /** The public result and the word to the goal's log that its session ended. */
 export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly Delivery[] {
-  if (published.type !== 'result.published') return [];
+  if (published.type !== 'result.published' && published.type !== 'result.replaced') return [];
   const { session } = meta;
   const { status, goalLog } = published.data;
   return [
@@ -69,8 +92,9 @@ export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly 
   ];
 }
 
-function messageOf(published: SeenEvent<'result.published'>, meta: SessionMeta): JsonObject {
-  const { data, content } = published;
+function messageOf(published: Published, meta: SessionMeta): JsonObject {
+  const { data } = published;
+  const { content } = published as SeenEvent<'result.published'>;
   const { inputTokens, outputTokens, costNanoUsd, valueNanoUsd } = data;
   return {
     goalId: data.goalId,
@@ -86,9 +110,16 @@ function messageOf(published: SeenEvent<'result.published'>, meta: SessionMeta):
   };
 }
 
-function errorOf(code: string, { data, content }: SeenEvent<'result.published'>): JsonObject {
-  const message = textOf(content.message);
+function errorOf(code: string, published: Published): JsonObject {
+  const { data, content } = published as SeenEvent<'result.published'>;
+  const message = clipped(textOf(content.message));
   return data.task === undefined ? { code, message } : { code, message, task: data.task };
 }
+
+/** A reason is read by a person; the whole of it is in the log of the session. */
+const clipped = (message: string): string =>
+  message.length <= limits.reasonCharactersMax
+    ? message
+    : `${message.slice(0, limits.reasonCharactersMax)}…`;
 
 const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();

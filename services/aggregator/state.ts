@@ -48,6 +48,8 @@ export type AggregatorState = Readonly<{
   /** The supervisor cannot decide in this session any more: what it alone would do falls to the aggregator. */
   orphaned?: Readonly<{ message: string; resultDelivered: boolean }>;
   usage: Usage;
+  /** The broker will never take the result; a failure that fits takes its place. */
+  refused?: Readonly<{ code: string; message: string; replaced: boolean }>;
 }>;
 
 export const initialState: AggregatorState = {

@@ -1,6 +1,6 @@
 import { type Draft, event, type InputEventType, type SeenEvent } from '../../schemas/event.ts';
 import { sinksTopic } from '../../schemas/topics.ts';
-import { type LongreinError, toError } from '../chassis/errors.ts';
+import { LongreinError, toError } from '../chassis/errors.ts';
 import type { Host } from '../chassis/host/host.ts';
 import type { Lanes } from '../chassis/host/lanes.ts';
 import { whileAway } from '../chassis/host/patience.ts';
@@ -71,6 +71,9 @@ export function createEventStore(options: EventStoreOptions): EventStore {
 class EventStoreService implements EventStore {
   readonly logic = eventStoreLogic as unknown as AnyLogic;
   readonly topics = [sinksTopic];
+  readonly alsoReads = storedTopics
+    .filter(({ kind }) => kind === 'session-log')
+    .map(({ name }) => name);
   readonly effects = {
     jobOf: (claim: SeenEvent, state: unknown): EffectJob | undefined =>
       claim.type === 'range.fixed' ? this.job(claim, state as SinkState) : undefined,
@@ -181,11 +184,14 @@ class EventStoreService implements EventStore {
       deadlineAtMs,
       run: async ({ signal }) => {
         const startedMs = clock.nowMs();
-        const rows = await this.inserter.store({
+        const insertion = {
           token: tokenOf(state, { from, to }),
           rows: () => this.sources.rows(state, { from, to }),
           signal,
-        });
+        };
+        const rows = await this.inserter.store(insertion).catch(undefinedAtEnd);
+        // The process ends before it is stored: whoever owns the log next fixes the same range again.
+        if (rows === undefined) return undefined;
         return outcome(call, { attempt, rows, durationMs: clock.nowMs() - startedMs });
       },
       notStarted: () => outcome(stored ? call : `${call}/not-started`, { ...nothingDone, attempt }),
@@ -209,6 +215,11 @@ class EventStoreService implements EventStore {
       logger.warn({ error: toError(thrown).message }, 'marks not written; later');
     });
   }
+}
+
+function undefinedAtEnd(thrown: unknown): undefined {
+  if (thrown instanceof LongreinError && thrown.code === 'RANGE_NOT_STORED') return undefined;
+  throw thrown;
 }
 
 const nothingDone = { rows: 0, durationMs: 0 } as const;

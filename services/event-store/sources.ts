@@ -181,7 +181,10 @@ export class Sources {
     if (bounds === undefined) throw new InvariantError(`${topic}/${partition} does not exist`);
     if (entry.gone) throw closedHere(session);
     const { state } = entry;
-    const marks = this.watermarks.at(name);
+    // What a trim says of its place is as good as a mark.
+    const trim = this.watermarks.trimAt(name);
+    const trimmed = trim === undefined ? [] : [{ service: 'janitor', ...trim }];
+    const marks = [...this.watermarks.at(name), ...trimmed];
     const closed = this.watermarks.closedAt(name);
     const from = { kind: kindOf(topic), state, bounds, marks, closed };
     const start = sourceStart(from);

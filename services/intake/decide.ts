@@ -6,20 +6,32 @@ import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { deliveriesOf } from './deliveries.ts';
 import { evolve, type GoalLog, type IntakeState, type KeyLog } from './state.ts';
 
+const refusedFix = 'send less with the goal, or let the operator raise the limits of the topics';
+
+function known({ received }: GoalLog) {
+  const { goalId, session, receivedAtMs, origin } = received;
+  return { goalId, session, receivedAtMs, origin };
+}
+
 function reject(log: GoalLog): Draft {
-  const { goalId, session, receivedAtMs, origin, problem } = log.received;
+  const { problem } = log.received;
+  const { refused } = log;
+  if (refused !== undefined) {
+    const data = { ...known(log), code: refused.code, deadLetter: false };
+    const message = `The goal cannot be passed on: ${refused.message}`;
+    return event('goal.rejected', data, { message: text(message), fix: text(refusedFix) });
+  }
   const told = log.contents['problem'] as JsonObject | undefined;
-  const known = { goalId, session, receivedAtMs, origin };
   if (problem === undefined) {
     const message = `${log.waiting} goals wait for the key ${log.received.key ?? ''} already`;
-    const data = { ...known, code: 'KEY_QUEUE_FULL', field: 'key', deadLetter: false };
+    const data = { ...known(log), code: 'KEY_QUEUE_FULL', field: 'key', deadLetter: false };
     return event('goal.rejected', data, {
       message: text(message),
       fix: text('send it again later'),
     });
   }
   const original = log.contents['original'];
-  const data = { ...known, ...problem, deadLetter: original !== undefined };
+  const data = { ...known(log), ...problem, deadLetter: original !== undefined };
   return event('goal.rejected', data, {
     message: text(String(told?.['message'] ?? problem.code)),
     fix: text(String(told?.['fix'] ?? '')),
@@ -66,6 +78,7 @@ function decideGoal(log: GoalLog, tenant: string, nowMs: number): Draft[] {
   if (log.ended !== null && !log.endRecorded) return end(log, tenant);
   if (log.phase === 'over')
     return log.undelivered.length === 0 ? [event('session.closed', {})] : [];
+  if (log.refused !== undefined) return [reject(log)];
   if (log.phase === 'admitted') {
     if (cancel === null || cancel.forwarded) return [];
     const { session, lane } = received;
@@ -104,6 +117,7 @@ const answered: ReadonlySet<string> = new Set([
   'session.ended',
   // The last of its own writes that arrives is what the closing of a log waits for.
   'delivery.acknowledged',
+  'delivery.refused',
 ]);
 
 /** Goals in, sessions out: each goal once, goals of a key one after another, what cannot be done with a clear no. */

@@ -22,6 +22,8 @@ export type GoalLog = Readonly<{
   endRecorded: boolean;
   /** Own events whose deliveries are not acknowledged, by address. */
   undelivered: readonly string[];
+  /** Why the goal can get no session: the broker will never take what would open it or queue it. */
+  refused?: Readonly<{ code: string; message: string }>;
 }>;
 
 export type KeyLog = Readonly<{
@@ -80,9 +82,25 @@ function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
       const address = addressOf(event.data);
       return { ...log, undelivered: log.undelivered.filter((one) => one !== address) };
     }
+    case 'delivery.refused':
+      return refuse(log, event);
     default:
       return log;
   }
+}
+
+/**
+ * Before the goal is over, what is refused is what it waits for: its turn, or its session. Only a cancel that was passed
+ * on goes there after the opening, and is open alone when it is refused.
+ */
+function refuse(log: GoalLog, { data, content }: SeenEvent<'delivery.refused'>): GoalLog {
+  const address = addressOf(data);
+  const undelivered = log.undelivered.filter((one) => one !== address);
+  const isCancel = undelivered.length === 0 && log.cancel?.forwarded === true;
+  const waits = log.phase === 'queued' || (log.phase === 'admitted' && !isCancel);
+  if (!waits || log.refused !== undefined) return { ...log, undelivered };
+  const refused = { code: data.code, message: String(bodyOf(content.message)) };
+  return { ...log, undelivered, refused };
 }
 
 function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {

@@ -21,7 +21,8 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['session.completed', 'session.failed', 'result.published'] as const),
   ...(['plan.accepted', 'plan.rejected', 'task.completed', 'task.failed'] as const),
   // What the end of a session waits for.
-  ...(['delivery.acknowledged', 'agent.cleaned-up', 'sandbox.released'] as const),
+  ...(['delivery.acknowledged', 'delivery.refused'] as const),
+  ...(['agent.cleaned-up', 'sandbox.released'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.denied'] as const),
 ]);

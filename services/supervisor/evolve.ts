@@ -88,6 +88,12 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'delivery.acknowledged':
       if (state.delivered || addressOf(event.data) !== state.result) return state;
       return { ...state, delivered: true };
+    case 'result.replaced':
+      return { ...state, result: addressOf(event), replaced: true };
+    case 'delivery.refused':
+      // Nothing is left to be tried: the log of the session says so, and nobody waits for it.
+      if (state.replaced !== true || addressOf(event.data) !== state.result) return state;
+      return state.delivered ? state : { ...state, delivered: true };
     default:
       return evolveTask(state, event);
   }

@@ -60,6 +60,8 @@ export type SupervisorState = Readonly<{
   /** Address of the result that counts, and whether it reached the other side. */
   result: string | null;
   delivered: boolean;
+  /** The result that was published is refused for good, and another one stands in its place. */
+  replaced?: true;
   /** Calls that the guard has not answered, with their tasks. */
   asked?: Readonly<Record<string, string>>;
 }>;

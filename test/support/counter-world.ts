@@ -1,8 +1,14 @@
-import { type Draft, event, type InputEventType, type SeenEvent } from '../../schemas/event.ts';
+import {
+  type Draft,
+  event,
+  type InputEventType,
+  type SeenEvent,
+  text,
+} from '../../schemas/event.ts';
 import { partitionsOf, sessionTopic, topicConfig, topics } from '../../schemas/topics.ts';
 import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
 import { Host } from '../../services/chassis/host/host.ts';
-import type { HostedService } from '../../services/chassis/host/ports.ts';
+import type { Clock, EffectJob, HostedService } from '../../services/chassis/host/ports.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
 import {
   MemoryCluster,
@@ -18,7 +24,12 @@ import {
   parseHeader,
   type RecordBody,
 } from '../../services/chassis/protocol/record.ts';
-import { foldEntry, newEntry, saveEntry } from '../../services/chassis/protocol/service-fold.ts';
+import {
+  foldEntry,
+  newEntry,
+  type ServiceEntry,
+  saveEntry,
+} from '../../services/chassis/protocol/service-fold.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { completed, idleLogic } from './placed-record.ts';
 import { keepingLogger, quietPorts } from './quiet-ports.ts';
@@ -27,18 +38,24 @@ import { inputBody, openingBody, recordOf } from './written-session.ts';
 
 /**
  * Hosts with one small service over the memory log: it counts what it is sent and answers each once; a grant makes it
- * claim a call, a cancel makes it close the session.
+ * claim a call, a cancel makes it close the session. A ping sets its timer anew; a call that was lost becomes unknown.
  */
 
 export const topic = sessionTopic('normal');
 export const partitions = 2;
 
-type Count = Readonly<{
+export const timerMs = 5_000;
+export const callMs = 60_000;
+
+export type Count = Readonly<{
   sent: number;
   answered: number;
   grants: number;
   claims: number;
   outcomes: number;
+  pings: number;
+  sets: number;
+  fires: number;
   cancelled: boolean;
 }>;
 
@@ -48,24 +65,43 @@ function evolve(state: Count, { type }: SeenEvent): Count {
   if (type === 'key.granted') return { ...state, grants: state.grants + 1 };
   if (type === 'tool.claimed') return { ...state, claims: state.claims + 1 };
   if (type === 'tool.completed') return { ...state, outcomes: state.outcomes + 1 };
+  if (type === 'key.refused') return { ...state, pings: state.pings + 1 };
+  if (type === 'timer.set') return { ...state, sets: state.sets + 1 };
+  if (type === 'timer.fired') return { ...state, fires: state.fires + 1 };
   return type === 'session.cancel-requested' ? { ...state, cancelled: true } : state;
 }
 
-/** The calls that were lost are not claimed again: tests look at what became of them. */
+const answeredTypes: readonly string[] = [
+  'key.released',
+  'key.granted',
+  'tool.completed',
+  'session.cancel-requested',
+];
+
+/** What is refused is answered with nothing. The calls that were lost are not claimed again: tests look at what became of them. */
 export const counter: AnyLogic = idleLogic<Count>({
   name: 'counter',
-  initial: () => ({ sent: 0, answered: 0, grants: 0, claims: 0, outcomes: 0, cancelled: false }),
+  initial: () => ({
+    ...{ sent: 0, answered: 0, grants: 0, claims: 0, outcomes: 0 },
+    ...{ pings: 0, sets: 0, fires: 0, cancelled: false },
+  }),
   evolve,
-  answers: ({ type }) =>
-    ['key.released', 'key.granted', 'tool.completed', 'session.cancel-requested'].includes(type),
-  decide: (state, { nowMs }) => {
+  answers: ({ type }) => [...answeredTypes, 'key.refused'].includes(type),
+  decide: (state, { nowMs, lost, openCalls }) => {
     const { sent, answered, grants, claims } = state;
     const drafts: Draft[] = [];
     for (let n = answered + 1; n <= sent; n++)
       drafts.push(event('task.skipped', { task: `t${n}`, because: 'counted' }));
     for (let n = claims + 1; n <= grants; n++) {
-      const claim = { call: `c${n}`, tool: 'count', attempt: 1, deadlineAtMs: nowMs + 60_000 };
+      const claim = { call: `c${n}`, tool: 'count', attempt: 1, deadlineAtMs: nowMs + callMs };
       drafts.push(event('tool.claimed', claim));
+    }
+    if (state.pings > state.sets)
+      drafts.push(event('timer.set', { timer: 'live', dueAtMs: nowMs + timerMs }));
+    for (const [call, because] of Object.entries(lost)) {
+      if (openCalls[call]?.status !== 'claimed') continue;
+      const data = { call, tool: 'count', attempt: 1, because };
+      drafts.push(event('tool.unknown', data, { message: text('nobody saw it') }));
     }
     if (state.cancelled) drafts.push(event('session.closed', {}));
     return drafts;
@@ -73,6 +109,7 @@ export const counter: AnyLogic = idleLogic<Count>({
 });
 
 export const sent = (): Draft<'key.released'> => event('key.released', { goalLog: 'goal_x' });
+export const pinged = (): Draft<'key.refused'> => event('key.refused', { keyLog: 'k', waiting: 1 });
 export const granted = (): Draft<'key.granted'> => event('key.granted', { keyLog: 'key_x' });
 
 export class CounterWorld {
@@ -81,6 +118,11 @@ export class CounterWorld {
   readonly blobs = createMemoryBlobs();
   /** Calls in the order in which their effects were started. */
   readonly started: string[] = [];
+  /** Calls whose effects were told to stop. */
+  readonly stopped: string[] = [];
+  /** How much the clocks of hosts are fast, by name. */
+  readonly fastMs = new Map<string, number>();
+  private readonly deaf = new Map<string, (() => void)[]>();
   effectMs = 10;
   /** How long after an append readers see it. Above 0 the writer's answer comes first, as it does with a real broker. */
   readDelayMs = 0;
@@ -106,20 +148,30 @@ export class CounterWorld {
   private service(): HostedService {
     const jobOf = (claim: SeenEvent) => {
       const { call, deadlineAtMs } = claim.data as { call: string; deadlineAtMs: number };
-      const run = (): Promise<Draft<'tool.completed'>> => {
+      const run: EffectJob['run'] = ({ signal }) => {
         this.started.push(call);
         return new Promise((resolve) => {
           this.clock.after(this.effectMs, () => resolve(completed(call, '')));
+          const stop = (): void => {
+            this.stopped.push(call);
+            resolve(completed(call, ''));
+          };
+          signal.addEventListener('abort', stop, { once: true });
         });
       };
       const notStarted = (): Draft<'tool.completed'> => completed(call, 'not started');
       return { call, deadlineAtMs, run, notStarted };
     };
-    return { logic: counter, topics: [topic], effects: { jobOf, mayRun: () => true } };
+    const mayRun = (state: unknown): boolean => !(state as Count).cancelled;
+    return { logic: counter, topics: [topic], effects: { jobOf, mayRun } };
   }
 
   /** Starts a host and lets it own what its group gives it. */
-  async startHost(name: string, housekeepingMs = 1_000) {
+  async startHost(
+    name: string,
+    housekeepingMs = 1_000,
+    change: (log: LogPort) => LogPort = (log) => log,
+  ) {
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
     this.hosts += 1;
@@ -127,7 +179,7 @@ export class CounterWorld {
       name,
       release: '0.0.0-test',
       services: [this.service()],
-      ports: quietPorts(this.delayed(log), this.clock, {
+      ports: quietPorts(change(this.delayed(log)), this.clockOf(name), {
         seed: this.hosts,
         logger,
         blobs: this.blobs,
@@ -142,19 +194,53 @@ export class CounterWorld {
     return { host, log, logger };
   }
 
+  private clockOf(name: string): Clock {
+    const { clock } = this;
+    return {
+      nowMs: () => clock.nowMs() + (this.fastMs.get(name) ?? 0),
+      after: (delayMs, run) => clock.after(delayMs, run),
+    };
+  }
+
+  /** From now on a host learns nothing: neither what is appended, nor what its group says. It goes on writing. */
+  deafen(name: string): void {
+    this.deaf.set(name, []);
+  }
+
+  /** It learns all at once. */
+  wake(name: string): void {
+    const missed = this.deaf.get(name) ?? [];
+    this.deaf.delete(name);
+    for (const hear of missed) hear();
+  }
+
+  private tell(name: string, hear: () => void): void {
+    const missed = this.deaf.get(name);
+    if (missed === undefined) hear();
+    else missed.push(hear);
+  }
+
   private delayed(log: MemoryLog): LogPort {
     const reader: LogPort['reader'] = (handlers) =>
       log.reader({
         ...handlers,
         onRecords: (at, records) => {
-          if (this.readDelayMs === 0) handlers.onRecords(at, records);
-          else this.clock.after(this.readDelayMs, () => handlers.onRecords(at, records));
+          const hear = (): void => this.tell(log.name, () => handlers.onRecords(at, records));
+          if (this.readDelayMs === 0) hear();
+          else this.clock.after(this.readDelayMs, hear);
         },
+      });
+    const join: LogPort['join'] = (group, names, handlers) =>
+      log.join(group, names, {
+        ...handlers,
+        onAssignment: (all) => this.tell(log.name, () => handlers.onAssignment(all)),
       });
     return {
       append: (at, records) => log.append(at, records),
-      join: (group, names, handlers) => log.join(group, names, handlers),
+      join,
       bounds: (name) => log.bounds(name),
+      topicId: (name) => log.topicId(name),
+      offsetAt: (at, timestampMs) => log.offsetAt(at, timestampMs),
       ensureTopics: (specs) => log.ensureTopics(specs),
       trim: (at, offset) => log.trim(at, offset),
       close: () => log.close(),
@@ -204,6 +290,11 @@ export class CounterWorld {
 
   /** What a reader of the whole log says: the hash of the service's entry up to this offset. */
   stateHash(session: string, upTo = Number.POSITIVE_INFINITY): string {
+    return sha256(canonical(saveEntry(this.entry(session, upTo))));
+  }
+
+  /** The service's entry, as a reader of the whole log folds it up to this offset. */
+  entry(session: string, upTo = Number.POSITIVE_INFINITY): ServiceEntry {
     const acceptance: AcceptanceState = {};
     let entry = newEntry(counter, session);
     for (const record of this.records(session)) {
@@ -213,7 +304,12 @@ export class CounterWorld {
       const body = this.bodyOf(record);
       entry = foldEntry(counter, entry, { record: { offset: record.offset, header, body } });
     }
-    return sha256(canonical(saveEntry(entry)));
+    return entry;
+  }
+
+  /** What the service counted, by all that is effective. */
+  countOf(session: string): Count {
+    return this.entry(session).state as Count;
   }
 
   /** Lets the world go on until something that needs it has settled. */

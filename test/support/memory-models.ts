@@ -14,6 +14,7 @@ import {
   mayRun,
   requestOf,
 } from '../../services/model-gateway/decide.ts';
+import { unrecorded } from '../../services/model-gateway/outcome.ts';
 import { waitIn } from './memory-effects.ts';
 
 /** Models of a simulated world. */
@@ -109,7 +110,11 @@ export function fakeModelEffects(parts: FakeModelParts): Effects<unknown> {
     const { call, deadlineAtMs } = seen.data;
     const notStarted = (reason: 'cancelled' | 'timeout') =>
       failedModel(seen, { code: 'CALL_NOT_MADE', retryable: reason === 'timeout' }, 0);
-    return { call, deadlineAtMs, notStarted, run: ({ signal }) => run(seen, state, signal) };
+    return {
+      ...{ call, deadlineAtMs, notStarted },
+      run: ({ signal }) => run(seen, state, signal),
+      unrecorded: (outcome, why) => unrecorded(seen, outcome, why),
+    };
   };
   return { jobOf, mayRun } as Effects<unknown>;
 }

@@ -73,7 +73,8 @@ export const worldServices: readonly string[] = [
 function configOf(housekeepingMs: number): ServiceContext['config'] {
   const places = { stateDir: '', blobDir: '', catalogDirs: [], workspaceDir: '' };
   const addresses = { brokers: [], registryUrl: '', clickhouseUrl: undefined };
-  const size = { partitions: 1, replication: 1, sessionTimeoutMs: 10_000, housekeepingMs };
+  const waits = { sessionTimeoutMs: 10_000, retentionDays: 30, housekeepingMs };
+  const size = { partitions: 1, replication: 1, ...waits };
   const rest = { logLevel: 'info' as const, host: '', otlpEndpoint: undefined, model: undefined };
   return { ...places, ...addresses, ...size, ...rest, ablate: [] };
 }

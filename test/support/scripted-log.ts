@@ -10,6 +10,7 @@ import type {
   PartitionName,
   Reader,
   ReaderHandlers,
+  Refusal,
 } from '../../services/chassis/log/port.ts';
 
 /** An append that waits for the test to say what became of it. */
@@ -17,7 +18,8 @@ export type ScriptedAppend = Readonly<{
   at: PartitionName;
   records: readonly OutgoingRecord[];
   acknowledge(baseOffset: number): void;
-  fail(failure: AppendFailure): void;
+  /** `refused`: not allowed. */
+  fail(failure: AppendFailure | Refusal): void;
 }>;
 
 /** A log whose answers and deliveries a test writes, one by one. */
@@ -33,7 +35,10 @@ export class ScriptedLog implements LogPort {
         at,
         records,
         acknowledge: (baseOffset) => resolve({ baseOffset }),
-        fail: (failure) => reject(new AppendError(failure, `scripted: ${failure}`)),
+        fail: (failure) => {
+          const known = failure === 'refused' ? 'not-allowed' : failure;
+          reject(new AppendError(known, `scripted: ${failure}`));
+        },
       });
     });
   }
@@ -78,6 +83,14 @@ export class ScriptedLog implements LogPort {
   /** The group gives every member these partitions. */
   assign(partitions: readonly PartitionName[]): void {
     for (const { onAssignment } of this.members) onAssignment(partitions);
+  }
+
+  async topicId(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  async offsetAt(): Promise<number> {
+    return 0;
   }
 
   async ensureTopics(): Promise<void> {}

@@ -34,6 +34,7 @@ const environmentSchema = z.object({
   LONGREIN_REPLICATION: whole(1, 9).default(1),
   LONGREIN_SESSION_TIMEOUT_MS: whole(6_000, 300_000).default(10_000),
   LONGREIN_HOUSEKEEPING_MS: whole(100, 600_000).default(5_000),
+  LONGREIN_RETENTION_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LONGREIN_LOG_LEVEL: z.enum(logLevels).default('info'),
   LONGREIN_MODEL: z.string().min(3).max(200).optional(),
   LONGREIN_ABLATE: list.optional(),
@@ -54,6 +55,8 @@ export type RuntimeConfig = Readonly<{
   replication: number;
   sessionTimeoutMs: number;
   housekeepingMs: number;
+  /** Records of session logs that no service needs are kept that long. */
+  retentionDays: number;
   logLevel: (typeof logLevels)[number];
   host: string;
   otlpEndpoint: string | undefined;
@@ -128,6 +131,7 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     replication: given.LONGREIN_REPLICATION,
     sessionTimeoutMs: given.LONGREIN_SESSION_TIMEOUT_MS,
     housekeepingMs: given.LONGREIN_HOUSEKEEPING_MS,
+    retentionDays: given.LONGREIN_RETENTION_DAYS,
     logLevel: given.LONGREIN_LOG_LEVEL,
     host: given.LONGREIN_HOST ?? `host-${process.pid}`,
     otlpEndpoint: given.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -1,5 +1,13 @@
-import { type Draft, event, json, type SeenEvent, text } from '../../../schemas/event.ts';
+import {
+  type Draft,
+  event,
+  type InputEventType,
+  json,
+  type SeenEvent,
+  text,
+} from '../../../schemas/event.ts';
 import type { Clock, EffectJob, Effects, Logger } from '../host/ports.ts';
+import type { Refused } from '../protocol/record.ts';
 import type { CallToRun } from './tool-claims.ts';
 import type { ToolFailure, ToolNotes, ToolOutcome, ToolRunner } from './tool-port.ts';
 
@@ -55,6 +63,27 @@ function outcomeDraft(
   return event('tool.completed', facts(claim, durationMs, notes), { result: json(outcome.result) });
 }
 
+/** What has become of a call whose outcome no record holds, and what whoever asked for it may do. */
+function unrecordedError(call: CallToRun, type: string, why: Refused): ToolFailure {
+  const ended = type === 'tool.completed' ? 'ran and completed' : 'ran and failed';
+  const next =
+    call.effect === 'at-most-once'
+      ? 'It must not simply be made again: look at what it acted on.'
+      : 'It does no harm to make it again: ask for less.';
+  const message = `The call ${ended}, but its outcome could not be recorded: ${why.message}. ${next}`;
+  return { code: why.code, class: 'limit', message, retryable: false };
+}
+
+function unrecorded(
+  claim: Claim,
+  call: CallToRun,
+  at: { outcome: Draft<InputEventType>; why: Refused },
+): Draft<'tool.failed'> {
+  const { type, data } = at.outcome;
+  const durationMs = 'durationMs' in data ? data.durationMs : 0;
+  return failed(claim, unrecordedError(call, type, at.why), { durationMs });
+}
+
 const notStartedErrors: Record<'cancelled' | 'timeout', ToolFailure> = {
   cancelled: {
     code: 'CALL_CANCELLED',
@@ -107,6 +136,7 @@ export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
         deadlineAtMs: seen.data.deadlineAtMs,
         run: (control) => start(seen, call, control),
         notStarted: (reason) => failed(seen, notStartedErrors[reason], { durationMs: 0 }),
+        unrecorded: (outcome, why) => unrecorded(seen, call, { outcome, why }),
       };
     },
   };

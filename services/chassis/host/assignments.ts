@@ -1,13 +1,17 @@
 import { LongreinError, toError } from '../errors.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
+import { type Halt, Halts } from './halts.ts';
 import { Partition, type PartitionParts } from './partition.ts';
 import { whileAway } from './patience.ts';
 import type { HostPorts } from './ports.ts';
+import { noteTopic, requireSameTopic } from './topic-identity.ts';
 import type { Watermarks } from './watermarks.ts';
 
 export type AssignmentParts = Readonly<{
   ports: HostPorts;
   watermarks: Watermarks;
+  /** Number of partitions of a topic, as it was at the start. */
+  partitionCount(topic: string): number;
   /** What a partition is built of, but for its reading and its end. */
   partsOf(at: PartitionName): Omit<PartitionParts, 'reading' | 'onHalt'>;
 }>;
@@ -26,9 +30,13 @@ export class Assignments {
   private wanted: ReadonlySet<string> | undefined;
   private reader: Reader | undefined;
   private stopping = false;
+  private readonly halts: Halts;
+  /** Topics whose identity this host has written down. */
+  private readonly noted = new Set<string>();
 
   constructor(parts: AssignmentParts) {
     this.parts = parts;
+    this.halts = new Halts(parts.ports, (at) => this.openAgain(at));
   }
 
   readFrom(reader: Reader): void {
@@ -43,17 +51,28 @@ export class Assignments {
     return [...this.partitions.values()];
   }
 
-  /** Whether all services are owned in all partitions that the group gave us. */
+  /** Whether all services are owned in all partitions that the group gave us, but for those that stopped. */
   get ready(): boolean {
     const { wanted } = this;
     if (wanted === undefined || this.opening.size > 0) return false;
+    const stopped = this.halted();
     const own = this.values().filter((one) => wanted.has(nameOf(one.name)));
-    return own.length === wanted.size && own.every((one) => one.ready);
+    const well = own.filter((one) => stopped[nameOf(one.name)] === undefined);
+    const others = [...wanted].filter((name) => stopped[name] === undefined);
+    return well.length === others.length && well.every((one) => one.ready);
+  }
+
+  /** `topic/partition` -> why it stands still. */
+  halted(): Readonly<Record<string, Halt>> {
+    for (const { name, halted, caughtUp } of this.partitions.values())
+      if (!halted && caughtUp && this.halts.has(name)) this.halts.remove(name);
+    return this.halts.all();
   }
 
   /** No partition is opened any more. */
   stop(): void {
     this.stopping = true;
+    this.halts.stop();
   }
 
   /** The group says which partitions are ours. */
@@ -62,28 +81,51 @@ export class Assignments {
     for (const partition of this.values()) {
       if (!this.wanted.has(nameOf(partition.name))) partition.standDown();
     }
-    for (const at of partitions) {
-      const name = nameOf(at);
-      if (this.opening.has(name)) continue;
-      const wanted = (): boolean => this.wanted?.has(name) === true && !this.stopping;
-      const patience = { ports: this.parts.ports, what: `reading of ${name}`, wanted };
-      const opened = whileAway(patience, () => this.open(at))
-        .catch((thrown: unknown) => this.failed(at, toError(thrown)))
-        .finally(() => this.opening.delete(name));
-      this.opening.set(name, opened);
+    for (const at of partitions) if (!this.halts.has(at)) this.begin(at);
+  }
+
+  private begin(at: PartitionName): void {
+    const name = nameOf(at);
+    if (this.opening.has(name)) return;
+    const wanted = (): boolean => this.wanted?.has(name) === true && !this.stopping;
+    const patience = { ports: this.parts.ports, what: `reading of ${name}`, wanted };
+    const opened = whileAway(patience, () => this.open(at))
+      .catch((thrown: unknown) => this.failed(at, toError(thrown)))
+      .finally(() => this.opening.delete(name));
+    this.opening.set(name, opened);
+  }
+
+  /** A partition that stopped is opened from its watermarks, as if this process had just started. */
+  private openAgain(at: PartitionName): void {
+    const name = nameOf(at);
+    if (this.stopping || this.wanted?.has(name) !== true) {
+      this.halts.remove(at);
+      return;
     }
+    // What runs for the old one is known to it alone. What has ended is in the writer's queue, before all that follows.
+    if ((this.partitions.get(name)?.effects.unfinished ?? 0) > 0) {
+      this.halts.later(at);
+      return;
+    }
+    this.partitions.delete(name);
+    this.begin(at);
   }
 
   private async open(at: PartitionName): Promise<void> {
     const { ports, watermarks } = this.parts;
     const known = this.get(at);
-    if (known?.assigned === true) return;
+    if (known?.assigned === true && !known.halted) return;
+    if (known?.halted === true && known.effects.unfinished > 0)
+      throw new LongreinError('PARTITION_STOPPED', `${nameOf(at)} stopped, and effects run still`);
     await watermarks.current();
+    this.requireOldPartition(at);
+    await this.identify(at.topic);
     const bounds = (await ports.log.bounds(at.topic)).get(at.partition);
     if (bounds === undefined)
       throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
     if (!this.wanted?.has(nameOf(at)) || this.reader === undefined) return;
-    if (known !== undefined) return known.standUp(bounds.high);
+    if (known?.halted === true) this.partitions.delete(nameOf(at));
+    else if (known !== undefined) return known.standUp(bounds.high);
     const reading = {
       pause: (partition: PartitionName) => this.reader?.pause(partition),
       resume: (partition: PartitionName) => this.reader?.resume(partition),
@@ -95,17 +137,64 @@ export class Assignments {
     partition.claimWhenReady();
   }
 
+  private async identify(topic: string): Promise<void> {
+    const { ports, watermarks } = this.parts;
+    const id = await requireSameTopic(ports.log, watermarks, topic);
+    if (this.noted.has(topic)) return;
+    this.noted.add(topic);
+    try {
+      await noteTopic(watermarks, { topic, id, atMs: ports.clock.nowMs() });
+    } catch (thrown) {
+      this.noted.delete(topic);
+      throw thrown;
+    }
+  }
+
+  /**
+   * Whether the topics are still those that were opened: one that is deleted and made again may soon hold records at the
+   * very offsets that are read next.
+   */
+  async checkTopics(): Promise<void> {
+    const { ports, watermarks } = this.parts;
+    for (const topic of new Set(this.values().map(({ name }) => name.topic))) {
+      try {
+        await requireSameTopic(ports.log, watermarks, topic);
+      } catch (thrown) {
+        const error = toError(thrown);
+        // Who is away says nothing of the topic.
+        if (!(error instanceof LongreinError) || error.retryable) continue;
+        for (const { name, halted } of this.values())
+          if (name.topic === topic && !halted) this.failed(name, error);
+      }
+    }
+  }
+
+  /** A topic that grew: no session belongs there, and who starts anew refuses the topic. */
+  private requireOldPartition({ topic, partition }: PartitionName): void {
+    const count = this.parts.partitionCount(topic);
+    if (partition < count) return;
+    const message = `${topic} had ${count} partitions when this host started, and has more now`;
+    throw new LongreinError('TOPIC_PARTITIONS_DIFFER', message, {
+      fix: `the number can never change: no session is in ${topic}/${partition}, and no host will start; restore the topic with ${count} partitions from a backup`,
+    });
+  }
+
   /** A partition cannot be worked on: the others go on. */
   failed(at: PartitionName, error: Error): void {
-    const known = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
-    const fields = { ...at, ...known, error: error.message };
-    this.parts.ports.logger.error(fields, 'partition stopped');
+    const partition = this.get(at);
+    // It comes back here when it has stopped.
+    if (partition?.halted === false) {
+      partition.fail(error);
+      return;
+    }
     this.reader?.unassign(at);
+    if (!this.stopping) this.halts.add(at, error);
   }
 
   /** Partitions that are not ours any more and have nothing running are read no longer. */
   dropIdle(): void {
     for (const [name, partition] of this.partitions) {
+      if (!this.wanted?.has(name)) this.halts.remove(partition.name);
       if (this.wanted?.has(name) || !partition.idle || this.opening.has(name)) continue;
       this.reader?.unassign(partition.name);
       this.partitions.delete(name);

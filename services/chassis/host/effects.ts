@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
+import type { AppendError } from '../log/append-error.ts';
 import { outcomeId } from '../protocol/ids.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { saltOf, sealEvent } from '../protocol/seal.ts';
@@ -10,6 +11,7 @@ import type { ServiceEntry } from '../protocol/service-fold.ts';
 import { addressOf, type LostReason, type SessionMeta } from '../protocol/service-logic.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
 import type { HostIdentity } from './ownership.ts';
+import { persist } from './persistence.ts';
 import type { EffectJob, HostedService, HostPorts } from './ports.ts';
 import type { PartitionWriter } from './writer.ts';
 
@@ -18,9 +20,17 @@ type Running = {
   readonly claim: string;
   readonly session: string;
   readonly service: HostedService;
+  readonly job: EffectJob;
   readonly abort: AbortController;
   outcomeId: string | undefined;
 };
+
+type Outcome = Readonly<{
+  session: SessionMeta;
+  traceparent: string;
+  draft: Draft<InputEventType>;
+  isReplacement?: true;
+}>;
 
 /**
  * Effects of one partition (DESIGN 3.9).
@@ -28,6 +38,7 @@ type Running = {
  * E1 An effect starts once per claim, only for a claim that this process put in flight and read back as effective.
  * E2 A running effect stays in the table until its outcome was read back, whoever owns the partition by then.
  * E3 An outcome is an input whose id follows from call and claim: repeats and doubles are harmless.
+ * E4 An outcome that the broker refuses is sent again; where it never will be taken, a failure that fits takes its place.
  */
 export class EffectTable {
   private readonly running = new Map<string, Running>();
@@ -75,6 +86,7 @@ export class EffectTable {
       claim: addressOf(claim),
       session: session.session,
       service,
+      job,
       abort: new AbortController(),
       outcomeId: undefined,
     };
@@ -143,10 +155,7 @@ export class EffectTable {
     this.onLost(entry.session);
   }
 
-  private finish(
-    entry: Running,
-    outcome: { session: SessionMeta; traceparent: string; draft: Parameters<typeof sealEvent>[1] },
-  ): void {
+  private finish(entry: Running, outcome: Outcome): void {
     const { session } = outcome;
     const data = { ...(outcome.draft.data as JsonObject), claim: entry.claim };
     const draft = { ...outcome.draft, data } as typeof outcome.draft;
@@ -163,13 +172,25 @@ export class EffectTable {
     };
     const id = outcomeId(entry.call, entry.claim);
     entry.outcomeId = id;
-    const forget = (): void => {
-      this.running.delete(entry.call);
-    };
-    this.writer.push({
-      records: [{ id, body, traceparent: outcome.traceparent }],
-      onRefused: forget,
+    const records = [{ id, body, traceparent: outcome.traceparent }];
+    persist(this.ports, {
+      ...{ what: 'an outcome', fields: { call: entry.call, session: entry.session } },
+      // Also when the partition was lost: nobody else knows it.
+      wanted: () => this.running.get(entry.call) === entry,
+      push: ({ appended, refused }) =>
+        this.writer.push({ records, onAppended: appended, onRefused: refused }),
+      onHopeless: (error) => this.replace(entry, outcome, error),
     });
+  }
+
+  /** The effect happened, and what came of it fits into no record. */
+  private replace(entry: Running, outcome: Outcome, error: AppendError): void {
+    const code = error.refusal === 'too-large' ? 'OUTCOME_TOO_LARGE' : 'OUTCOME_INVALID';
+    const fields = { call: entry.call, session: entry.session, error: error.message };
+    this.ports.logger.error({ ...fields, code }, 'outcome refused for good');
+    const failure = entry.job.unrecorded?.(outcome.draft, { code, message: error.message });
+    if (failure === undefined || outcome.isReplacement === true) this.lose(entry);
+    else this.finish(entry, { ...outcome, draft: failure, isReplacement: true });
   }
 
   /** An outcome record was read back: the effect leaves the table. */
@@ -211,6 +232,11 @@ export class EffectTable {
   /** For a host without rule 9: what runs is nobody's. */
   forget(): void {
     this.running.clear();
+  }
+
+  /** Effects that run, and have no outcome yet. */
+  get unfinished(): number {
+    return [...this.running.values()].filter((one) => one.outcomeId === undefined).length;
   }
 
   get size(): number {

@@ -5,14 +5,17 @@ import type { PartitionName, Reader } from '../log/port.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { Assignments, nameOf } from './assignments.ts';
 import { GroupSeat } from './group-seat.ts';
+import type { Halt } from './halts.ts';
 import type { Lanes } from './lanes.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition.ts';
 import { whileAway } from './patience.ts';
+import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
-import { type Heartbeat, Presence } from './presence.ts';
+import { type Heartbeat, type OwnedEpochs, Presence } from './presence.ts';
+import { enlist } from './service-list.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
 
@@ -29,6 +32,15 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
+/** The identity of topics is looked at that much more rarely than sessions. */
+const ticksPerCheck = 12;
+
+export type HostStatus = Readonly<{
+  partitions: readonly Readonly<{ name: string; owned: readonly string[] }>[];
+  /** `topic/partition` -> why it is not worked on. */
+  halted: Readonly<Record<string, Halt>>;
+}>;
+
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
  */
@@ -39,13 +51,14 @@ export class Host {
   private readonly writers: WriterPool;
   private readonly counts = new Map<string, number>();
   private readonly presence: Presence;
-  private readonly watermarks: Watermarks;
+  readonly watermarks: Watermarks;
   private readonly marks: MarkWriter;
   private readonly outlet: Outlet;
   private reader: Reader | undefined;
   private membership: GroupSeat | undefined;
   private cancelTick: (() => void) | undefined;
   private stopping = false;
+  private ticks = 0;
 
   constructor(options: HostOptions) {
     this.options = options;
@@ -66,6 +79,7 @@ export class Host {
     this.partitions = new Assignments({
       ports,
       watermarks: this.watermarks,
+      partitionCount: (topic) => this.partitionCount(topic),
       partsOf: (at) => this.partsOf(at),
     });
     this.outlet = new Outlet({
@@ -95,6 +109,7 @@ export class Host {
       this.counts.set(topic, (await log.bounds(topic)).size);
     }
     await this.watermarks.start();
+    await this.enlist();
     await this.presence.start();
     this.reader = await log.reader({
       onRecords: (partition, records) => this.partitions.get(partition)?.take(records),
@@ -110,6 +125,14 @@ export class Host {
     await this.membership.join(this.topics);
     this.options.lanes?.onChange(() => this.follow());
     this.tick();
+  }
+
+  private async enlist(): Promise<void> {
+    const { ports, services, release } = this.options;
+    const patience = { ports, what: 'the list of services', wanted: () => !this.stopping };
+    await whileAway(patience, () =>
+      enlist(this.watermarks, services, { release, nowMs: ports.clock.nowMs() }),
+    );
   }
 
   private seat(): GroupSeat {
@@ -151,14 +174,29 @@ export class Host {
     this.partitions.get({ topic, partition })?.nudge(session);
   }
 
-  /** Appends an input to a session log that this host need not own. */
+  /**
+   * Appends an input to a session log that this host need not own. Where the broker will never take it, that is an alarm,
+   * and what waits for it goes on.
+   */
   appendInput(
     topic: string,
     input: { id: string; body: InputBody; traceparent: string },
     onAppended: () => void,
   ): void {
     const partition = partitionOf(input.body.session, this.partitionCount(topic));
-    this.writers.of({ topic, partition }).push({ records: [input], onAppended });
+    const writer = this.writers.of({ topic, partition });
+    persist(this.options.ports, {
+      ...{ what: 'an input', fields: { topic, session: input.body.session } },
+      wanted: () => !this.stopping,
+      push: ({ appended, refused }) =>
+        writer.push({ records: [input], onAppended: appended, onRefused: refused }),
+      onTaken: onAppended,
+      onHopeless: ({ message }) => {
+        const fields = { topic, session: input.body.session, error: message };
+        this.options.ports.logger.error(fields, 'input refused for good: it is left out');
+        onAppended();
+      },
+    });
   }
 
   /** A position that is kept among the watermarks for a reader of another topic. */
@@ -171,13 +209,13 @@ export class Host {
     await this.watermarks.write([{ service: name, ...at, offset, acceptance: {} }], []);
   }
 
-  /** Which services this host owns in each partition; for health and for companions of services. */
-  status(): { partitions: { name: string; owned: string[] }[] } {
+  /** Which services this host owns in each partition, and why some stand still; for health and for companions. */
+  status(): HostStatus {
     const partitions = this.partitions.values().map(({ name, ownership }) => ({
       name: nameOf(name),
       owned: [...ownership.epochs.keys()],
     }));
-    return { partitions };
+    return { partitions, halted: this.partitions.halted() };
   }
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
@@ -232,13 +270,16 @@ export class Host {
   }
 
   private heartbeat(): Heartbeat {
-    const partitions: Record<string, number> = {};
+    const partitions: Record<string, OwnedEpochs> = {};
     for (const { name, ownership } of this.partitions.values()) {
-      const highest = Math.max(-1, ...ownership.epochs.values());
-      if (highest >= 0) partitions[nameOf(name)] = highest;
+      if (ownership.epochs.size > 0)
+        partitions[nameOf(name)] = Object.fromEntries(ownership.epochs);
     }
     const services = this.options.services.map((service) => service.logic.name);
-    return { ...this.identity, services, partitions, atMs: this.options.ports.clock.nowMs() };
+    const stopped = this.partitions.halted();
+    const halted = Object.keys(stopped).length === 0 ? {} : { halted: stopped };
+    const atMs = this.options.ports.clock.nowMs();
+    return { ...this.identity, services, partitions, ...halted, atMs };
   }
 
   private tick(): void {
@@ -247,6 +288,11 @@ export class Host {
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
     for (const partition of this.partitions.values()) partition.checkpoint(false);
     this.partitions.dropIdle();
+    this.ticks += 1;
+    if (this.ticks % ticksPerCheck === 0)
+      this.partitions.checkTopics().catch((thrown: unknown) => {
+        logger.warn({ error: toError(thrown).message }, 'topics not looked at; later');
+      });
     this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');
     });

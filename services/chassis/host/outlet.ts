@@ -1,10 +1,13 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
+import type { AppendError } from '../log/append-error.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { PartitionName } from '../log/port.ts';
+import { destinationOf } from '../protocol/decision.ts';
 import { inputId } from '../protocol/ids.ts';
-import type { InputBody } from '../protocol/record.ts';
+import type { InputBody, Refused } from '../protocol/record.ts';
 import { saltOf, sealEvent } from '../protocol/seal.ts';
 import type { Delivery, SessionMeta } from '../protocol/service-logic.ts';
+import { persist, type Wish } from './persistence.ts';
 import type { HostPorts } from './ports.ts';
 import type { PartitionWriter } from './writer.ts';
 
@@ -13,7 +16,12 @@ export type DeliveryOrigin = Readonly<{
   service: string;
   session: SessionMeta;
   traceparent: string;
+  /** False once another host sends it: this one stops trying. */
+  wanted: () => boolean;
 }>;
+
+/** What became of a delivery. `unwanted`: it was not sent, or not again. */
+export type Delivered = 'acknowledged' | 'unwanted' | Readonly<{ refused: Refused }>;
 
 export type OutletParts = Readonly<{
   ports: HostPorts;
@@ -27,6 +35,11 @@ export type OutletParts = Readonly<{
 const subjectOf = (type: string): string =>
   type.startsWith('longrein.result.') ? 'result' : 'dead-letter';
 
+const refusedBy = ({ refusal, message }: AppendError): Refused => ({
+  code: refusal === 'too-large' ? 'DELIVERY_TOO_LARGE' : 'DELIVERY_INVALID',
+  message,
+});
+
 /**
  * Writes to other logs that follow from effective events (DESIGN 3.12). Everything in the record follows from the event,
  * so that sending again after a restart sends the same bytes.
@@ -38,18 +51,29 @@ export class Outlet {
     this.parts = parts;
   }
 
-  /** Resolves when the broker has it. */
-  deliver(delivery: Delivery, origin: DeliveryOrigin): Promise<void> {
+  /**
+   * Resolves when the broker has it, or will never take it; what it refuses only for now is sent again. Rejects where
+   * it cannot be sent at all.
+   */
+  async deliver(delivery: Delivery, origin: DeliveryOrigin): Promise<Delivered> {
     const learning = this.parts.learn(delivery.topic);
-    if (learning !== undefined) return learning.then(() => this.send(delivery, origin));
-    return this.send(delivery, origin);
+    if (learning !== undefined) await learning;
+    if (!origin.wanted()) return 'unwanted';
+    const push =
+      delivery.to === 'log' ? this.relay(delivery, origin) : this.publish(delivery, origin);
+    const { event, session, wanted } = origin;
+    const fields = { session: session.session, event: event.type, to: destinationOf(delivery) };
+    return new Promise((resolve) => {
+      persist(this.parts.ports, {
+        ...{ what: 'a delivery', fields, wanted, push },
+        onTaken: () => resolve('acknowledged'),
+        onHopeless: (error) => resolve({ refused: refusedBy(error) }),
+        onGivenUp: () => resolve('unwanted'),
+      });
+    });
   }
 
-  private send(delivery: Delivery, origin: DeliveryOrigin): Promise<void> {
-    return delivery.to === 'log' ? this.relay(delivery, origin) : this.publish(delivery, origin);
-  }
-
-  private relay(delivery: Extract<Delivery, { to: 'log' }>, origin: DeliveryOrigin): Promise<void> {
+  private relay(delivery: Extract<Delivery, { to: 'log' }>, origin: DeliveryOrigin): Wish['push'] {
     const { topic, session } = delivery;
     const { tenant, principal, labels } = origin.session;
     const body: InputBody = {
@@ -63,19 +87,16 @@ export class Outlet {
       event: sealEvent(saltOf(session), delivery.event),
     };
     const id = inputId(session, delivery.identity);
-    return new Promise((resolve, reject) => {
-      this.writerOf(topic, session).push({
-        records: [{ id, body, traceparent: origin.traceparent }],
-        onAppended: () => resolve(),
-        onRefused: reject,
-      });
-    });
+    const writer = this.writerOf(topic, session);
+    const records = [{ id, body, traceparent: origin.traceparent }];
+    return ({ appended, refused }) =>
+      writer.push({ records, onAppended: appended, onRefused: refused });
   }
 
   private publish(
     delivery: Extract<Delivery, { to: 'public' }>,
     origin: DeliveryOrigin,
-  ): Promise<void> {
+  ): Wish['push'] {
     const { codec } = this.parts.ports;
     const headers = {
       ce_specversion: '1.0',
@@ -88,13 +109,10 @@ export class Outlet {
       ...(origin.traceparent === '' ? {} : { traceparent: origin.traceparent }),
     };
     const value = codec.encode(subjectOf(delivery.type), delivery.value);
-    return new Promise((resolve, reject) => {
-      this.writerOf(delivery.topic, delivery.key).pushPlain({
-        record: { key: delivery.key, headers, value },
-        onAppended: () => resolve(),
-        onRefused: reject,
-      });
-    });
+    const writer = this.writerOf(delivery.topic, delivery.key);
+    const record = { key: delivery.key, headers, value };
+    return ({ appended, refused }) =>
+      writer.pushPlain({ record, onAppended: appended, onRefused: refused });
   }
 
   private writerOf(topic: string, key: string): PartitionWriter {

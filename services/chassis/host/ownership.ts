@@ -5,20 +5,37 @@ import { type AcceptanceState, nextEpochNumber } from '../protocol/acceptance.ts
 import type { EpochBody, RecordHeader } from '../protocol/record.ts';
 import { recordHash } from '../protocol/seal.ts';
 import type { HostPorts } from './ports.ts';
-import type { Presence } from './presence.ts';
+import type { ListedEpoch, Presence } from './presence.ts';
 import type { PartitionWriter } from './writer.ts';
 
 export type HostIdentity = Readonly<{ incarnation: string; host: string; release: string }>;
 
+/** Who holds a service that is ours to serve, and what has to pass before it counts as gone. */
+type Owner = Readonly<{ epoch: ListedEpoch; sinceMs: number; waitMs: number }>;
+
+/** The longest wait between two requests that the broker refuses. */
+const refusedWaitMsMax = 60_000;
+
+/** So many new epochs for refused numbers are asked for at once; the next ones wait, until none was needed for a while. */
+const renewalsAtOnce = 3;
+const renewalWaitMsMax = 8_000;
+const renewalsForgottenMs = 30_000;
+
 /**
  * Which services of a partition this host may act for (DESIGN 3.1). It acts only after it has read its own epoch as the
- * current one. When it is superseded it stands by, and asks again only if the owner is gone.
+ * current one. When it is superseded it stands by, and asks again only when the owner does not list its epoch any more:
+ * T after this host read that epoch, or after it was listed last; 3 T where the owner is of another group.
  */
 export class Ownership {
   /** Service -> number of the epoch that this host owns. */
   private readonly owned = new Map<string, number>();
+  /** Service -> its owner, where that is another instance. */
+  private readonly owners = new Map<string, Owner>();
   private asked: number | undefined;
   private assigned = false;
+  private refusals = 0;
+  private renewals = 0;
+  private renewedAtMs = Number.NEGATIVE_INFINITY;
   private cancelRetry: (() => void) | undefined;
 
   private readonly at: PartitionName;
@@ -60,7 +77,7 @@ export class Ownership {
     this.request(acceptance);
   }
 
-  /** The group took the partition away: act no more. */
+  /** The group took the partition away, or it cannot be read: act no more, and list nothing. */
   release(): void {
     this.assigned = false;
     this.owned.clear();
@@ -68,11 +85,26 @@ export class Ownership {
     this.cancelRetry?.();
   }
 
-  /** A request of ours was refused for good: its numbers are void with the epoch (DESIGN 3.2). */
+  /**
+   * A request of ours was refused for good: its numbers are abandoned by a new epoch (DESIGN 3.2). Nothing is decided
+   * until that was read. One new epoch is enough for all that was refused together.
+   */
   renew(acceptance: AcceptanceState): void {
     if (ablated('2d')) return;
     this.owned.clear();
-    if (this.assigned) this.request(acceptance);
+    if (!this.assigned || this.asked !== undefined) return;
+    const delayMs = this.renewalDelayMs();
+    if (delayMs === 0) this.request(acceptance);
+    else this.retryAfter(delayMs, () => this.request(acceptance));
+  }
+
+  /** A broker that takes epochs and refuses what is decided under them must not be asked without end. */
+  private renewalDelayMs(): number {
+    const nowMs = this.parts.ports.clock.nowMs();
+    this.renewals = nowMs - this.renewedAtMs < renewalsForgottenMs ? this.renewals + 1 : 0;
+    this.renewedAtMs = nowMs;
+    if (this.renewals < renewalsAtOnce) return 0;
+    return Math.min(renewalWaitMsMax, 100 * 2 ** Math.min(this.renewals, 8));
   }
 
   /** An epoch record was read. Answers the services won and lost by it. */
@@ -87,8 +119,10 @@ export class Ownership {
         this.owned.set(service, header.epoch);
         won.push(service);
       } else if (!mine && this.owned.delete(service)) lost.push(service);
+      this.note(service, acceptance, header);
     }
     if (own && header.epoch === this.asked) this.asked = undefined;
+    if (own) this.refusals = 0;
     if (this.assigned && this.missing().length > 0) this.retryLater(acceptance);
     return { won, lost };
   }
@@ -112,34 +146,79 @@ export class Ownership {
     };
     const id = `epo_${recordHash({ ...body, nonce: random.id() }).slice(0, 32)}`;
     logger.debug({ ...this.at, number }, 'asking for the partition');
-    const onRefused = (): void => {
-      this.asked = undefined;
-      if (this.assigned) this.retryLater(acceptance);
-    };
-    this.parts.writer.push({ records: [{ id, body, traceparent: '' }], onRefused });
+    this.parts.writer.push({
+      records: [{ id, body, traceparent: '' }],
+      // What was never sent need not be: the partition was taken away meanwhile.
+      stale: () => this.asked !== number,
+      onRefused: (error) => this.refused(error, acceptance),
+    });
     if (ablated('1a')) for (const service of this.services) this.owned.set(service, number);
   }
 
-  /** Asks again after T with jitter, but only where the current owner is not heard of (DESIGN 3.1). */
+  /** Nobody serves the partition as long as this lasts: it must be heard. */
+  private refused(error: Error, acceptance: AcceptanceState): void {
+    this.asked = undefined;
+    this.refusals += 1;
+    const fields = { ...this.at, refusals: this.refusals, error: error.message };
+    const fix = 'give this host the right to write to the topic; it asks again by itself';
+    this.parts.ports.logger.error({ ...fields, fix }, 'partition not served: epoch refused');
+    if (this.assigned) this.retryLater(acceptance);
+  }
+
+  /** Looks again, with jitter, whether the owner is heard of; less and less often where the broker refuses. */
   private retryLater(acceptance: AcceptanceState): void {
-    this.cancelRetry?.();
     if (ablated('1b')) return;
-    const { clock, random } = this.parts.ports;
+    const { random } = this.parts.ports;
     const delayMs = limits.presenceMs * (0.2 + 0.3 * random.fraction());
-    this.cancelRetry = clock.after(delayMs, () => {
-      if (!this.assigned || this.asked !== undefined || this.missing().length === 0) return;
-      if (this.missing().some((service) => this.ownerIsGone(acceptance[service]?.incarnation))) {
+    const refusedMs = Math.min(refusedWaitMsMax, delayMs * 2 ** Math.min(this.refusals, 8));
+    this.retryAfter(this.refusals === 0 ? delayMs : refusedMs, () => {
+      if (this.missing().some((service) => this.ownerIsGone(service, acceptance))) {
         this.request(acceptance);
       } else this.retryLater(acceptance);
     });
   }
 
-  private ownerIsGone(incarnation: string | undefined): boolean {
-    if (incarnation === undefined || incarnation === this.identity.incarnation) return true;
-    const { presence } = this.parts;
-    if (presence.isGone(incarnation)) return true;
-    const beat = presence.alive().find((one) => one.incarnation === incarnation);
-    const name = `${this.at.topic}/${this.at.partition}`;
-    return beat !== undefined && beat.partitions[name] === undefined;
+  private retryAfter(delayMs: number, run: () => void): void {
+    this.cancelRetry?.();
+    this.cancelRetry = this.parts.ports.clock.after(delayMs, () => {
+      if (this.assigned && this.asked === undefined && this.missing().length > 0) run();
+    });
   }
+
+  /** From when on the owner of a service is waited for: from the reading of its epoch. */
+  private note(
+    service: string,
+    acceptance: AcceptanceState,
+    header?: RecordHeader,
+  ): Owner | undefined {
+    const current = acceptance[service];
+    if (current === undefined || current.incarnation === this.identity.incarnation) {
+      this.owners.delete(service);
+      return undefined;
+    }
+    const { incarnation, number } = current;
+    const known = this.owners.get(service);
+    if (known?.epoch.incarnation === incarnation && known.epoch.epoch === number) return known;
+    const partition = `${this.at.topic}/${this.at.partition}`;
+    const read = header?.incarnation === incarnation && header.epoch === number;
+    const standby = read && !sameNames(header.services, this.services);
+    const owner = {
+      epoch: { incarnation, partition, service, epoch: number },
+      sinceMs: this.parts.presence.markMs(),
+      waitMs: limits.presenceMs * (standby ? 3 : 1),
+    };
+    this.owners.set(service, owner);
+    return owner;
+  }
+
+  private ownerIsGone(service: string, acceptance: AcceptanceState): boolean {
+    const owner = this.note(service, acceptance);
+    if (owner === undefined) return true;
+    return this.parts.presence.unlistedMs(owner.epoch, owner.sinceMs) > owner.waitMs;
+  }
+}
+
+/** Hosts of one group run the same services. */
+function sameNames(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((name) => right.includes(name));
 }

@@ -80,6 +80,11 @@ export class PartitionLog {
     return this.queue.halted;
   }
 
+  /** Stops taking records, and says why. */
+  halt(error: Error): void {
+    this.queue.halt(error);
+  }
+
   /** Whether a record was there before the group gave us the partition. */
   wasThere(offset: number): boolean {
     return offset < this.end;

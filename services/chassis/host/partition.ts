@@ -74,7 +74,9 @@ export class Partition {
       { services: names, identity },
       { ports, presence, writer },
     );
-    this.timers = new Timers({ ports, writer, owns: (service) => this.ownership.owns(service) });
+    const { incarnation } = identity;
+    const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
+    this.timers = new Timers({ ports, writer, incarnation, epochOf });
     this.table = new SessionTable(parts.services, this.closed);
     this.settler = new Settler({
       ...parts,
@@ -92,6 +94,15 @@ export class Partition {
 
   get caughtUp(): boolean {
     return this.log.caughtUp;
+  }
+
+  get halted(): boolean {
+    return this.log.halted;
+  }
+
+  /** It cannot be read on: nothing is decided here any more. */
+  fail(error: Error): void {
+    this.log.halt(error);
   }
 
   get idle(): boolean {
@@ -130,9 +141,14 @@ export class Partition {
   }
 
   private halt(error: LongreinError): void {
+    this.stopServing();
+    this.parts.onHalt(this.name, error);
+  }
+
+  /** It cannot be read any more: whoever can must find that nobody serves it. */
+  stopServing(): void {
     this.ownership.release();
     this.timers.clear();
-    this.parts.onHalt(this.name, error);
   }
 
   private taken(): void {
@@ -263,9 +279,11 @@ export class Partition {
     const { topic, partition } = this.name;
     return [...this.ownership.epochs.keys()].map((service) => {
       const { expected } = this.log;
-      const needed = ablated('11b') ? expected : this.table.firstNeeded(service, expected);
-      const { offset, acceptance } = this.log.history.atOrBefore(needed);
-      const at = { service, topic, partition, offset };
+      const ahead = { offset: expected, session: undefined };
+      const needed = ablated('11b') ? ahead : this.table.holderOf(service, expected);
+      const { offset, acceptance } = this.log.history.atOrBefore(needed.offset);
+      const held = needed.session === undefined ? {} : { heldBy: needed.session };
+      const at = { service, topic, partition, offset, ...held };
       return { ...at, acceptance: ablated('11c') ? {} : acceptance };
     });
   }

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import type { BlobPort } from '../content/blobs.ts';
 import type { Codec } from '../log/codec.ts';
 import type { LogPort } from '../log/port.ts';
+import type { Refused } from '../protocol/record.ts';
 import type { AnyLogic, SessionMeta } from '../protocol/service-logic.ts';
 
 /** What a host touches of the world. Each has a real and a simulated form. */
@@ -60,6 +61,11 @@ export type EffectJob = Readonly<{
   }): Promise<Draft<InputEventType> | undefined>;
   /** The outcome of a claim that was never started: known not to have happened. */
   notStarted(reason: 'cancelled' | 'timeout'): Draft<InputEventType>;
+  /**
+   * A failure in place of an outcome that the broker will never take: it says that the effect happened, what it cost, and
+   * why its outcome is not there. Absent where an outcome is always small: the claim is declared lost then.
+   */
+  unrecorded?(outcome: Draft<InputEventType>, why: Refused): Draft<InputEventType>;
 }>;
 
 /** How a service acts on the world: from a claim that was read back as effective. */
@@ -74,6 +80,8 @@ export type HostedService = Readonly<{
   logic: AnyLogic;
   /** Topics whose sessions it works on. */
   topics: readonly string[];
+  /** Session logs that it reads besides, and whose records must stay until its watermark has passed them. */
+  alsoReads?: readonly string[];
   facts?(
     state: unknown,
     session: SessionMeta,

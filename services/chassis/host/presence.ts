@@ -1,36 +1,66 @@
 import { limits } from '../../../schemas/limits.ts';
 import { presenceTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
+import { AppendError } from '../log/append-error.ts';
 import type { LogRecord, Reader } from '../log/port.ts';
+import type { Halt } from './halts.ts';
+import { HearingTime } from './hearing-time.ts';
 import type { HostPorts } from './ports.ts';
+
+/** Service -> epoch, of one partition. */
+export type OwnedEpochs = Readonly<Record<string, number>>;
 
 /** What an instance says of itself. */
 export type Heartbeat = Readonly<{
   incarnation: string;
   host: string;
   services: readonly string[];
-  /** `topic/partition` -> epoch that it owns and reads. */
-  partitions: Readonly<Record<string, number>>;
+  /** `topic/partition` -> the services that it owns and reads there, with their epochs. */
+  partitions: Readonly<Record<string, OwnedEpochs>>;
+  /** `topic/partition` -> why it is not worked on there, and what mends that. */
+  halted?: Readonly<Record<string, Halt>>;
   release: string;
   atMs: number;
   /** The last one: the instance ends in good order, and nothing of it runs any more. */
   ended?: true;
 }>;
 
+/** One epoch of one service in one partition (`topic/partition`), as its owner lists it. */
+export type ListedEpoch = Readonly<{
+  incarnation: string;
+  partition: string;
+  service: string;
+  epoch: number;
+}>;
+
+type Listing = Readonly<{ epoch: number; heardMs: number }>;
+
+type Instance = {
+  beat: Heartbeat;
+  /** By the clock, and in time of hearing. */
+  atMs: number;
+  heardMs: number;
+  /** When it last listed a service of a partition, and with which epoch. */
+  readonly listings: Map<string, Listing>;
+};
+
+const listingOf = ({ partition, service }: { partition: string; service: string }): string =>
+  `${partition}#${service}`;
+
 /** So many heartbeats before the newest are read at the start, for instances that have just ended. */
 const recentBeats = 200;
 
 /**
- * Heartbeats of all instances (DESIGN 3.1). An instance counts as gone when it was not heard for `presenceMs`, counted
- * only while this instance hears at least itself: a broken presence topic proves nothing about anybody.
+ * Heartbeats of all instances (DESIGN 3.1). An instance counts as gone when it was not heard for `presenceMs`, and its
+ * epoch as abandoned when it was not listed for so long; both in time of hearing only.
  */
 export class Presence {
-  private readonly heardAtMs = new Map<string, number>();
-  private readonly beats = new Map<string, Heartbeat>();
+  private readonly instances = new Map<string, Instance>();
+  private readonly time = new HearingTime();
   private reader: Reader | undefined;
-  private hearingSinceMs: number | undefined;
   private cancelBeat: (() => void) | undefined;
   private stopped = false;
+  private refused = false;
 
   private readonly ports: HostPorts;
   private readonly incarnation: string;
@@ -63,22 +93,32 @@ export class Presence {
   /** Whether this instance was not heard for so long that its claims are nobody's. */
   isGone(incarnation: string): boolean {
     if (incarnation === this.incarnation) return false;
-    if (this.beats.get(incarnation)?.ended === true) return true;
-    const nowMs = this.ports.clock.nowMs();
-    if (this.hearingSinceMs === undefined || !this.hearing(nowMs)) return false;
-    const since = Math.max(this.heardAtMs.get(incarnation) ?? 0, this.hearingSinceMs);
-    return nowMs - since > limits.presenceMs;
+    const instance = this.instances.get(incarnation);
+    if (instance?.beat.ended === true) return true;
+    return this.time.totalMs - (instance?.heardMs ?? 0) > limits.presenceMs;
   }
 
-  /** Whether this instance hears itself. After a silence all waiting begins anew. */
-  private hearing(nowMs: number): boolean {
-    const own = this.heardAtMs.get(this.incarnation);
-    return own !== undefined && nowMs - own <= limits.presenceMs / 2;
+  /** This moment in time of hearing, for `unlistedMs`. */
+  markMs(): number {
+    return this.time.mark(this.ports.clock.nowMs());
+  }
+
+  /**
+   * For how long its owner has not listed this epoch, in milliseconds of hearing since `sinceMs` at most. What was said
+   * before that does not count. Infinite for an instance that has ended.
+   */
+  unlistedMs(owned: ListedEpoch, sinceMs: number): number {
+    const instance = this.instances.get(owned.incarnation);
+    if (instance?.beat.ended === true) return Number.POSITIVE_INFINITY;
+    const listed = instance?.listings.get(listingOf(owned));
+    const lastMs = listed?.epoch === owned.epoch ? listed.heardMs : 0;
+    return this.time.totalMs - Math.max(sinceMs, lastMs);
   }
 
   /** Instances that were heard lately. */
   alive(): readonly Heartbeat[] {
-    return [...this.beats.values()].filter((beat) => !this.isGone(beat.incarnation));
+    const beats = [...this.instances.values()].map(({ beat }) => beat);
+    return beats.filter((beat) => !this.isGone(beat.incarnation));
   }
 
   /** Says that this instance is gone, so that nobody has to wait for its silence. */
@@ -94,11 +134,7 @@ export class Presence {
     for (const record of records) {
       if (record.value === null) continue;
       try {
-        const beat = this.ports.codec.decode(record.value).body as Heartbeat;
-        if (beat.incarnation === this.incarnation && !this.hearing(nowMs))
-          this.hearingSinceMs = nowMs;
-        this.heardAtMs.set(beat.incarnation, nowMs);
-        this.beats.set(beat.incarnation, beat);
+        this.take(this.ports.codec.decode(record.value).body as Heartbeat, nowMs);
       } catch (thrown) {
         this.ports.logger.debug(
           { error: toError(thrown).message },
@@ -109,11 +145,20 @@ export class Presence {
     this.forget(nowMs);
   }
 
+  private take(beat: Heartbeat, nowMs: number): void {
+    if (beat.incarnation === this.incarnation) this.time.heard(nowMs);
+    const heardMs = this.time.mark(nowMs);
+    const listings = this.instances.get(beat.incarnation)?.listings ?? new Map<string, Listing>();
+    for (const [partition, services] of Object.entries(beat.partitions)) {
+      for (const [service, epoch] of Object.entries(services))
+        listings.set(listingOf({ partition, service }), { epoch, heardMs });
+    }
+    this.instances.set(beat.incarnation, { beat, atMs: nowMs, heardMs, listings });
+  }
+
   private forget(nowMs: number): void {
-    for (const [incarnation, atMs] of this.heardAtMs) {
-      if (nowMs - atMs < limits.presenceMs * 100) continue;
-      this.heardAtMs.delete(incarnation);
-      this.beats.delete(incarnation);
+    for (const [incarnation, { atMs }] of this.instances) {
+      if (nowMs - atMs >= limits.presenceMs * 100) this.instances.delete(incarnation);
     }
   }
 
@@ -132,8 +177,18 @@ export class Presence {
     };
     try {
       await this.ports.log.append({ topic: presenceTopic, partition: 0 }, [record]);
+      this.refused = false;
     } catch (thrown) {
-      this.ports.logger.debug({ error: toError(thrown).message }, 'heartbeat not acknowledged');
+      this.unsaid(toError(thrown));
     }
+  }
+
+  /** A heartbeat that is lost is nothing; one that is refused makes everyone take this instance for gone. */
+  private unsaid(error: Error): void {
+    const alarm = error instanceof AppendError && error.failure === 'refused' && !this.refused;
+    this.refused ||= alarm;
+    const { logger } = this.ports;
+    if (alarm) logger.error({ error: error.message }, 'heartbeat refused: others take over');
+    else logger.debug({ error: error.message }, 'heartbeat not acknowledged');
   }
 }

@@ -158,11 +158,19 @@ export class SessionTable {
 
   /** The first offset that a restore of this service would need; the position where nothing is open. */
   firstNeeded(service: string, position: number): number {
-    let first = position;
+    return this.holderOf(service, position).offset;
+  }
+
+  /** The same, and the session that needs it. */
+  holderOf(service: string, position: number): { offset: number; session: string | undefined } {
+    let offset = position;
+    let session: string | undefined;
     for (const slot of this.bySession.values()) {
       const seat = slot.seats.get(service);
-      if (seat?.known === true) first = Math.min(first, seat.firstNeeded);
+      if (seat?.known !== true || seat.firstNeeded >= offset) continue;
+      offset = seat.firstNeeded;
+      session = slot.session;
     }
-    return first;
+    return { offset, session };
   }
 }

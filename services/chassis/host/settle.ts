@@ -1,6 +1,6 @@
 import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
-import { toError } from '../errors.ts';
+import type { AppendError } from '../log/append-error.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
 import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
 import { canonical, sha256 } from '../protocol/hash.ts';
@@ -8,6 +8,7 @@ import type { CheckpointBody } from '../protocol/record.ts';
 import { recordHash, saltOf, sealContent } from '../protocol/seal.ts';
 import { saveEntry } from '../protocol/service-fold.ts';
 import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
+import { Deliveries } from './deliveries.ts';
 import { earlier, foldEarly, startEarly } from './early.ts';
 import type { EffectTable } from './effects.ts';
 import type { Outlet } from './outlet.ts';
@@ -32,6 +33,33 @@ export type SettlerParts = Readonly<{
   onSettle: (session: string) => void;
 }>;
 
+type EndedDeliveries = Pick<FactsInput, 'delivered' | 'refused'>;
+
+/** Open deliveries of which the broker said what becomes of them; so many as one turn can close. */
+function endedDeliveries(slot: Slot, seat: Seat): EndedDeliveries {
+  const open = Object.keys(seat.entry.outbox);
+  const most = limits.turnDeliveriesMax;
+  const delivered = open.filter((address) => slot.acknowledged.has(address)).slice(0, most);
+  const refused = open.flatMap((address) => {
+    const why = slot.refused.get(address);
+    return why === undefined ? [] : [[address, why] as const];
+  });
+  if (refused.length === 0) return { delivered };
+  return { delivered, refused: Object.fromEntries(refused.slice(0, most)) };
+}
+
+/**
+ * The broker takes less than this release thinks, and refused these turns for themselves: the largest would be decided
+ * and refused for ever, so its service says that it cannot decide (DESIGN 3.2).
+ */
+function noteRefusedTurn(slot: Slot, turns: readonly SealedTurn[], error: AppendError): void {
+  const bytesOf = ({ body }: SealedTurn): number => JSON.stringify(body).length;
+  const [largest] = turns.toSorted((left, right) => bytesOf(right) - bytesOf(left));
+  if (largest === undefined) return;
+  const message = `the broker will not take the turn of ${bytesOf(largest)} bytes: ${error.message}`;
+  slot.turnRefused.set(largest.body.service, { code: 'TURN_REFUSED', message });
+}
+
 /** As the record will say it, members in canonical order: the decision and its recomputation see the same. */
 const sorted = <T extends object>(value: T): T => JSON.parse(canonical(value)) as T;
 
@@ -41,9 +69,12 @@ const sorted = <T extends object>(value: T): T => JSON.parse(canonical(value)) a
  */
 export class Settler {
   private readonly parts: SettlerParts;
+  private readonly deliveries: Deliveries;
 
   constructor(parts: SettlerParts) {
     this.parts = parts;
+    const owns = (service: string): boolean => parts.ownership.owns(service);
+    this.deliveries = new Deliveries({ ...parts, owns });
   }
 
   kick(slot: Slot): void {
@@ -57,7 +88,7 @@ export class Settler {
       const seat = slot.seats.get(service.logic.name);
       if (seat?.known !== true) continue;
       const owned = this.parts.ownership.owns(service.logic.name);
-      if (owned || ablated('12a')) this.deliver(slot, seat);
+      if (owned || ablated('12a')) this.deliveries.send(slot, seat);
       if (!owned) continue;
       const turn = this.decide(service, seat, slot);
       if (turn !== undefined) turns.push(turn);
@@ -88,12 +119,15 @@ export class Settler {
     seat: Seat,
     slot: Slot,
   ): (SealedTurn & { traceparent: string }) | undefined {
-    const delivered = Object.keys(seat.entry.outbox).filter((address) =>
-      slot.acknowledged.has(address),
-    );
-    if (seat.entry.causes.length === 0 && !seat.kick && delivered.length === 0) return undefined;
+    const ended = endedDeliveries(slot, seat);
+    const nothing = ended.delivered.length === 0 && ended.refused === undefined;
+    if (seat.entry.causes.length === 0 && !seat.kick && nothing) return undefined;
     seat.kick = false;
-    const facts = this.factsOf(service, seat, delivered);
+    const turnRefused = slot.turnRefused.get(service.logic.name);
+    const facts = {
+      ...this.factsOf(service, seat, ended),
+      ...(turnRefused === undefined ? {} : { turnRefused }),
+    };
     const drafts = decideEntry(service.logic, seat.entry, facts);
     if (drafts.length === 0) {
       // DESIGN 3.7: a cause decided to nothing is not open.
@@ -125,14 +159,14 @@ export class Settler {
     });
   }
 
-  private factsOf(service: HostedService, seat: Seat, delivered: readonly string[]): FactsInput {
+  private factsOf(service: HostedService, seat: Seat, ended: EndedDeliveries): FactsInput {
     const { core, state } = seat.entry;
     const clockMs = this.parts.ports.clock.nowMs();
     const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
     const gathered = service.facts?.(state, core.meta) ?? { facts: {} };
     return {
       nowMs,
-      delivered,
+      ...ended,
       lost: this.lost(seat),
       service: sorted(gathered.facts),
       attachments: sorted(gathered.attachments ?? {}),
@@ -159,43 +193,12 @@ export class Settler {
       records,
       stale: () => turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch),
       onDropped: forget,
-      onRefused: () => {
+      onRefused: (error, alone) => {
+        if (alone && !error.mendable) noteRefusedTurn(slot, turns, error);
         ownership.renew(acceptance);
         forget();
       },
     });
-  }
-
-  /** Sends deliveries that are open, each once per process; after a restart again (DESIGN 3.12). */
-  private deliver(slot: Slot, seat: Seat): void {
-    const { deliveries } = seat.logic;
-    if (deliveries === undefined) return;
-    for (const [address, event] of Object.entries(seat.entry.outbox)) {
-      if (slot.sending.has(address)) continue;
-      slot.sending.add(address);
-      const origin = {
-        event,
-        service: seat.logic.name,
-        session: seat.entry.core.meta,
-        traceparent: slot.traces.get(event.record) ?? slot.traceparent,
-      };
-      if (ablated('12b')) slot.acknowledged.add(address);
-      const sent = deliveries(event, seat.entry.core.meta).map((one) =>
-        this.parts.outlet.deliver(one, origin),
-      );
-      Promise.all(sent)
-        .then(() => {
-          slot.acknowledged.add(address);
-          this.parts.onSettle(slot.session);
-        })
-        .catch((thrown: unknown) => {
-          const fields = { session: slot.session, address, error: toError(thrown).message };
-          this.parts.ports.logger.error(
-            fields,
-            'delivery refused by the broker; the session stays open',
-          );
-        });
-    }
   }
 
   /**

@@ -1,5 +1,5 @@
 import { ablated } from '../ablation.ts';
-import type { PlacedRecord } from '../protocol/record.ts';
+import type { PlacedRecord, Refused } from '../protocol/record.ts';
 import { foldEntry, newEntry, restoreEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import type { AnyLogic } from '../protocol/service-logic.ts';
 import { type CoreStep, foldCore, type SessionCore } from '../protocol/session-core.ts';
@@ -33,6 +33,10 @@ export class Slot {
   /** Addresses of own events: deliveries on the way, and acknowledged ones not yet recorded. */
   readonly sending = new Set<string>();
   readonly acknowledged = new Set<string>();
+  /** Deliveries that the broker will never take, by the address of their event. */
+  readonly refused = new Map<string, Refused>();
+  /** Services whose newest turn no broker takes, for its size. */
+  readonly turnRefused = new Map<string, Refused>();
   /** Context of the newest record, for spans. */
   readonly traces = new Map<string, string>();
   traceparent = '';

@@ -3,31 +3,40 @@ import { timerFiredId } from '../protocol/ids.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { saltOf, sealEvent } from '../protocol/seal.ts';
 import type { TimerSetting } from '../protocol/session-core.ts';
+import { persist } from './persistence.ts';
 import type { HostPorts } from './ports.ts';
 import type { Slot } from './slot.ts';
-import type { PartitionWriter } from './writer.ts';
+import type { DraftRecord, PartitionWriter } from './writer.ts';
 
 type Armed = Readonly<{ setting: TimerSetting; cancel: () => void }>;
 
 /**
  * Timers of one partition (DESIGN 3.10). The owner of the service that set a timer writes the input when it is due;
- * the due time is the one in the log, so a restart keeps it.
+ * the due time is the one in the log, so a restart keeps it. The input carries the owner's epoch: what a host writes that
+ * was overtaken is void, however fast its clock, and the owner fires it again.
  */
 export class Timers {
   private readonly armed = new Map<string, Map<string, Armed>>();
   private readonly seen = new WeakMap<Slot, object>();
   private readonly ports: HostPorts;
   private readonly writer: PartitionWriter;
-  private readonly owns: (service: string) => boolean;
+  private readonly incarnation: string;
+  private readonly epochOf: (service: string) => number | undefined;
 
   constructor(parts: {
     ports: HostPorts;
     writer: PartitionWriter;
-    owns: (service: string) => boolean;
+    incarnation: string;
+    epochOf: (service: string) => number | undefined;
   }) {
     this.ports = parts.ports;
     this.writer = parts.writer;
-    this.owns = parts.owns;
+    this.incarnation = parts.incarnation;
+    this.epochOf = parts.epochOf;
+  }
+
+  private owns(service: string): boolean {
+    return this.epochOf(service) !== undefined;
   }
 
   /** Brings the armed timers of a session in line with what the log says. */
@@ -86,14 +95,17 @@ export class Timers {
 
   private fire(slot: Slot, timer: string, setting: TimerSetting): void {
     const { core } = slot;
+    const epoch = this.epochOf(setting.service);
     const superseded = core?.timers[timer] !== setting && !ablated('10b');
-    if (core === undefined || superseded || !this.owns(setting.service)) return;
+    if (core === undefined || superseded || epoch === undefined) return;
     const { record, index, dueAtMs, service } = setting;
     const nowMs = this.ports.clock.nowMs();
     const body: InputBody = {
       kind: 'input',
       session: slot.session,
       source: service,
+      incarnation: this.incarnation,
+      epoch,
       atMs: ablated('10a') ? nowMs : Math.max(dueAtMs, core.last.atMs, nowMs),
       tenant: core.meta.tenant,
       principal: core.meta.principal,
@@ -103,7 +115,20 @@ export class Timers {
         data: { timer, record, index, dueAtMs },
       }),
     };
-    const id = timerFiredId(record, index);
-    this.writer.push({ records: [{ id, body, traceparent: slot.traceparent }] });
+    this.push(slot, { id: timerFiredId(record, index), body, traceparent: slot.traceparent });
+  }
+
+  /** Whoever owns the service after this epoch fires it again: what is not sent by then need not be. */
+  private push(slot: Slot, record: DraftRecord & { body: InputBody }): void {
+    const { source, epoch } = record.body;
+    const stale = (): boolean => this.epochOf(source) !== epoch;
+    const fields = { session: slot.session, id: record.id };
+    persist(this.ports, {
+      ...{ what: 'a timer', fields, wanted: () => !stale() },
+      push: ({ appended, refused }) =>
+        this.writer.push({ records: [record], stale, onAppended: appended, onRefused: refused }),
+      onHopeless: ({ message }) =>
+        this.ports.logger.error({ ...fields, error: message }, 'timer refused for good'),
+    });
   }
 }

@@ -2,54 +2,54 @@ import { limits } from '../../../schemas/limits.ts';
 import { watermarksTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
 import type { LogRecord, OutgoingRecord, PartitionName, Reader } from '../log/port.ts';
-import type { AcceptanceState } from '../protocol/acceptance.ts';
 import type { HostPorts } from './ports.ts';
+import {
+  type ClosedSegment,
+  closedKey,
+  closedPrefix,
+  hourOf,
+  type KnownTopic,
+  type ListedService,
+  markKey,
+  type Place,
+  prefixes,
+  serviceKey,
+  type Trim,
+  topicKey,
+  type Watermark,
+} from './watermark-records.ts';
 
-/** Where a service may start reading a partition, with the acceptance state at that place. */
-export type Watermark = Readonly<{
-  service: string;
-  topic: string;
-  partition: number;
-  offset: number;
-  acceptance: AcceptanceState;
-}>;
-
-/**
- * Sessions closed in one hour of the log's own time: id -> offset of the closing record. An hour has many segments: what
- * one host wrote must not be replaced by what another, which has read less, writes later.
- */
-export type ClosedSegment = Readonly<{
-  topic: string;
-  partition: number;
-  hour: number;
-  sessions: Readonly<Record<string, number>>;
-}>;
+export type { ClosedSegment, Watermark } from './watermark-records.ts';
 
 const horizonHours = limits.dedupeHorizonMs / 3_600_000;
 
-const markKey = (service: string, at: PartitionName): string =>
-  `mark/${service}/${at.topic}/${at.partition}`;
-/** Named by its first and last closing: the same two are the same segment, whoever writes it and however late. */
-function closedKey({ topic, partition, hour, sessions }: ClosedSegment): string {
-  const offsets = Object.values(sessions);
-  const range = `${Math.min(...offsets)}-${Math.max(...offsets)}`;
-  return `closed/${topic}/${partition}/${hour}/${range}`;
-}
+export type WatermarkPorts = Pick<HostPorts, 'log' | 'codec' | 'logger'>;
+
+/** A record to be written: a value under its key, or undefined to take the key off. */
+export type Entry = Readonly<{ key: string; value: object | undefined }>;
+
+type Mark = Readonly<{ mark: Watermark; sinceMs: number }>;
 
 /**
- * Watermarks and closed segments, followed from a compacted topic. Anybody may write them at any time: a mark that is
- * too low only costs reading; nobody writes one that is too high (it covers only what a checkpoint or a closing holds).
+ * Watermarks, trims and closed segments, followed from a compacted topic. Anybody may write marks at any time: one that
+ * is too low only costs reading; nobody writes one that is too high (it covers only what a checkpoint or a closing
+ * holds). Of trims the highest counts, in whatever order they were written: they only grow.
  */
 export class Watermarks {
-  private readonly marks = new Map<string, Watermark>();
-  private readonly segments = new Map<string, ClosedSegment>();
+  private readonly marks = new Map<string, Mark>();
+  /** As bytes: a host looks into those of its own partitions only. */
+  private readonly segments = new Map<string, Uint8Array>();
+  private readonly places = new Map<string, Place>();
+  private readonly trims = new Map<string, Trim>();
+  private readonly services = new Map<string, ListedService>();
+  private readonly topics = new Map<string, KnownTopic>();
   private reader: Reader | undefined;
   private position = 0;
   private waiting: { offset: number; resolve: () => void }[] = [];
 
-  private readonly ports: Pick<HostPorts, 'log' | 'codec' | 'logger'>;
+  private readonly ports: WatermarkPorts;
 
-  constructor(ports: Pick<HostPorts, 'log' | 'codec' | 'logger'>) {
+  constructor(ports: WatermarkPorts) {
     this.ports = ports;
   }
 
@@ -76,79 +76,164 @@ export class Watermarks {
   }
 
   of(service: string, at: PartitionName): Watermark | undefined {
-    return this.marks.get(markKey(service, at));
+    return this.marks.get(markKey(service, at))?.mark;
+  }
+
+  /** Since when the mark of a service has stood where it is, in milliseconds since 1970. */
+  standsSinceMs(service: string, at: PartitionName): number | undefined {
+    return this.marks.get(markKey(service, at))?.sinceMs;
   }
 
   /** All marks of a partition, whatever the service. */
-  at(partition: PartitionName): readonly Watermark[] {
-    return [...this.marks.values()].filter(
-      (mark) => mark.topic === partition.topic && mark.partition === partition.partition,
-    );
+  at(name: PartitionName): readonly Watermark[] {
+    return [...this.marks.values()].map(({ mark }) => mark).filter((mark) => isOf(mark, name));
   }
 
-  closedAt(partition: PartitionName): readonly ClosedSegment[] {
-    return [...this.segments.values()].filter(
-      (segment) => segment.topic === partition.topic && segment.partition === partition.partition,
-    );
+  /** The highest trim of a partition. */
+  trimAt(name: PartitionName): Trim | undefined {
+    return this.trimsAt(name).at(-1);
+  }
+
+  /** Lowest first. */
+  trimsAt(name: PartitionName): readonly Trim[] {
+    return byOffset([...this.trims.values()].filter((trim) => isOf(trim, name)));
+  }
+
+  /** Where the partition may be trimmed to later; lowest first. */
+  placesAt(name: PartitionName): readonly Place[] {
+    return byOffset([...this.places.values()].filter((place) => isOf(place, name)));
+  }
+
+  closedAt(name: PartitionName): readonly ClosedSegment[] {
+    return this.closedKeysAt(name).flatMap((key) => this.closedSegment(key) ?? []);
+  }
+
+  closedSegment(key: string): ClosedSegment | undefined {
+    const value = this.segments.get(key);
+    return value === undefined ? undefined : (this.decode(key, value) as ClosedSegment | undefined);
+  }
+
+  closedKeysAt(name: PartitionName): readonly string[] {
+    const prefix = closedPrefix(name);
+    return [...this.segments.keys()].filter((key) => key.startsWith(prefix));
+  }
+
+  listed(): readonly ListedService[] {
+    return [...this.services.values()];
+  }
+
+  service(name: string): ListedService | undefined {
+    return this.services.get(serviceKey(name));
+  }
+
+  topic(name: string): KnownTopic | undefined {
+    return this.topics.get(topicKey(name));
   }
 
   /** Segments go first: a mark may pass a closing only when the closing is remembered elsewhere. */
   async write(marks: readonly Watermark[], segments: readonly ClosedSegment[]): Promise<void> {
-    const records: OutgoingRecord[] = [
-      ...segments.map((segment) => this.record(closedKey(segment), segment)),
+    await this.put([
+      ...segments.map((segment) => ({ key: closedKey(segment), value: segment })),
       ...this.expired(segments),
-      ...marks.map((mark) => this.record(markKey(mark.service, mark), mark)),
-    ];
-    if (records.length === 0) return;
-    await this.ports.log.append({ topic: watermarksTopic, partition: 0 }, records);
+      ...marks.map((mark) => ({ key: markKey(mark.service, mark), value: mark })),
+    ]);
+  }
+
+  /** Writes in this order and waits until the broker has all of it. */
+  async put(entries: readonly Entry[]): Promise<void> {
+    for (const records of requestsOf(entries.map((entry) => this.record(entry))))
+      await this.ports.log.append({ topic: watermarksTopic, partition: 0 }, records);
   }
 
   /** Segments past the horizon, as tombstones; looked for where new ones are written. */
-  private expired(segments: readonly ClosedSegment[]): OutgoingRecord[] {
+  private expired(segments: readonly ClosedSegment[]): Entry[] {
+    if (segments.length === 0) return [];
     const newest = Math.max(...segments.map(({ hour }) => hour));
-    return [...this.segments].flatMap(([key, { hour }]) => {
-      if (!(hour < newest - horizonHours)) return [];
-      return [{ key, headers: { ce_type: 'longrein.watermark.v1', ce_id: key }, value: null }];
-    });
+    return [...this.segments.keys()].flatMap((key) =>
+      hourOf(key) < newest - horizonHours ? [{ key, value: undefined }] : [],
+    );
   }
 
   async stop(): Promise<void> {
     await this.reader?.close();
   }
 
-  private record(key: string, value: object): OutgoingRecord {
+  private record({ key, value }: Entry): OutgoingRecord {
     const headers = { ce_type: 'longrein.watermark.v1', ce_id: key };
-    return { key, headers, value: this.ports.codec.encode('watermark', value) };
+    const bytes = value === undefined ? null : this.ports.codec.encode('watermark', value);
+    return { key, headers, value: bytes };
   }
 
   private take(records: readonly LogRecord[]): void {
     for (const record of records) {
       this.position = record.offset + 1;
       if (record.value === null) this.forget(record.key);
-      else this.decode(record, record.value);
+      else this.keep(record, record.value);
     }
     const reached = this.waiting.filter((one) => one.offset <= this.position);
     this.waiting = this.waiting.filter((one) => one.offset > this.position);
     for (const one of reached) one.resolve();
   }
 
-  /** A segment past the horizon, or the mark of a retired service. */
+  /** Past the horizon, passed by a trim, or of a retired service. */
   private forget(key: string): void {
-    this.segments.delete(key);
-    this.marks.delete(key);
+    for (const kept of [this.segments, this.marks, this.places, this.trims]) kept.delete(key);
+    this.services.delete(key);
+    this.topics.delete(key);
   }
 
-  private decode(record: LogRecord, value: Uint8Array): void {
+  private keep({ key, timestampMs }: LogRecord, value: Uint8Array): void {
+    if (key.startsWith(prefixes.closed)) {
+      this.segments.set(key, value);
+      return;
+    }
+    const body = this.decode(key, value);
+    if (body === undefined) return;
+    if (key.startsWith(prefixes.mark)) this.keepMark(key, body as Watermark, timestampMs);
+    else if (key.startsWith(prefixes.place)) this.places.set(key, body as Place);
+    else if (key.startsWith(prefixes.trim)) this.trims.set(key, body as Trim);
+    else if (key.startsWith(prefixes.service)) this.services.set(key, body as ListedService);
+    else if (key.startsWith(prefixes.topic)) this.topics.set(key, body as KnownTopic);
+  }
+
+  private keepMark(key: string, mark: Watermark, timestampMs: number): void {
+    const known = this.marks.get(key);
+    const stands = known !== undefined && known.mark.offset === mark.offset;
+    this.marks.set(key, { mark, sinceMs: stands ? known.sinceMs : timestampMs });
+  }
+
+  private decode(key: string, value: Uint8Array): unknown {
     try {
-      const { body } = this.ports.codec.decode(value);
-      if (record.key.startsWith('mark/')) this.marks.set(record.key, body as Watermark);
-      else if (record.key.startsWith('closed/'))
-        this.segments.set(record.key, body as ClosedSegment);
+      return this.ports.codec.decode(value).body;
     } catch (thrown) {
-      this.ports.logger.warn(
-        { key: record.key, error: toError(thrown).message },
-        'unreadable watermark ignored',
-      );
+      const error = toError(thrown).message;
+      this.ports.logger.warn({ key, error }, 'unreadable watermark ignored');
+      return undefined;
     }
   }
+}
+
+const isOf = (one: PartitionName, name: PartitionName): boolean =>
+  one.topic === name.topic && one.partition === name.partition;
+
+const byOffset = <T extends Readonly<{ offset: number }>>(all: T[]): T[] =>
+  all.sort((a, b) => a.offset - b.offset);
+
+/** In order, each small enough for one request. */
+function requestsOf(records: readonly OutgoingRecord[]): OutgoingRecord[][] {
+  const requests: OutgoingRecord[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const record of records) {
+    const size = (record.value?.length ?? 0) + 4 * record.key.length + 100;
+    const last = requests.at(-1);
+    const fits = bytes + size <= limits.requestBytesMax;
+    if (last !== undefined && fits && last.length < limits.requestRecordsMax) {
+      last.push(record);
+      bytes += size;
+    } else {
+      requests.push([record]);
+      bytes = size;
+    }
+  }
+  return requests;
 }

@@ -4,7 +4,8 @@ import { hasLargeContent, spillContents } from '../content/spill.ts';
 import { toError } from '../errors.ts';
 import { AppendError } from '../log/append-error.ts';
 import type { OutgoingRecord, PartitionName } from '../log/port.ts';
-import { headersOf, type PlacedRecord, parseHeader, type RecordBody } from '../protocol/record.ts';
+import { headersOf, type PlacedRecord, type RecordBody } from '../protocol/record.ts';
+import { Encoded } from './encoded.ts';
 import type { HostPorts } from './ports.ts';
 
 /**
@@ -27,15 +28,18 @@ export type Batch = Readonly<{
   onDropped?: () => void;
   /** The broker has it, from this offset on. */
   onAppended?: (baseOffset: number) => void;
-  /** The broker will never take it. */
-  onRefused?: (error: Error) => void;
+  /**
+   * Not written, for certain. Only where it went `alone` does the reason say something about itself; what is not
+   * numbered is told only then.
+   */
+  onRefused?: (error: AppendError, alone: boolean) => void;
 }>;
 
 /** A message that is not a record of a session log: results, dead letters, watermarks. */
 export type PlainMessage = Readonly<{
   record: OutgoingRecord;
   onAppended?: (offset: number) => void;
-  onRefused?: (error: Error) => void;
+  onRefused?: (error: AppendError) => void;
 }>;
 
 type Queued =
@@ -46,6 +50,7 @@ type Request = Readonly<{
   records: readonly OutgoingRecord[];
   placed: readonly (Omit<PlacedRecord, 'offset'> | undefined)[];
   queued: readonly Queued[];
+  bytes: number;
 }>;
 
 export type WriterEvents = Readonly<{
@@ -59,6 +64,8 @@ export class PartitionWriter {
   private running = false;
   /** So many of the next batches go in requests of their own: one of them made the broker refuse their company. */
   private singly = 0;
+  /** Requests get no larger; less than the limit where the broker was found to take less. */
+  private bytesMax: number = limits.requestBytesMax;
   private closed = false;
 
   private readonly partition: PartitionName;
@@ -148,7 +155,7 @@ export class PartitionWriter {
         continue;
       }
       const size = encoded.reduce((sum, one) => sum + one.bytes, 0);
-      if (records.length > 0 && bytes + size > limits.requestBytesMax) break;
+      if (records.length > 0 && bytes + size > this.bytesMax) break;
       this.queue.shift();
       bytes += size;
       queued.push(next);
@@ -158,7 +165,7 @@ export class PartitionWriter {
       }
     }
     this.singly = Math.max(0, this.singly - queued.length);
-    return { records, placed, queued };
+    return { records, placed, queued, bytes };
   }
 
   private async encode(next: Queued): Promise<readonly Encoded[] | undefined> {
@@ -250,14 +257,16 @@ export class PartitionWriter {
     }
   }
 
-  private refused(request: Request, error: Error): void {
+  private refused(request: Request, error: AppendError): void {
     this.ports.logger.error({ ...this.partition, error: error.message }, 'append refused');
     const alone = request.queued.length === 1;
+    // Else the same company would come together again, and be refused again.
+    if (!alone && error.refusal === 'too-large') this.bytesMax = Math.floor(request.bytes / 2);
     const again = alone ? [] : request.queued.filter((queued) => !isNumbered(queued));
     for (const queued of request.queued) {
       if (again.includes(queued)) continue;
       if ('record' in queued) queued.onRefused?.(error);
-      else queued.batch.onRefused?.(error);
+      else queued.batch.onRefused?.(error, alone);
     }
     this.queue.unshift(...again);
     this.singly += again.length;
@@ -268,30 +277,3 @@ export class PartitionWriter {
 const isNumbered = (queued: Queued): boolean =>
   !('record' in queued) &&
   queued.batch.records.some(({ body }) => body.kind === 'turn' || body.kind === 'checkpoint');
-
-const recordOverheadBytes = 32;
-
-/** A record with its bytes; the header is parsed after numbering, from the very headers that were sent. */
-class Encoded {
-  readonly record: OutgoingRecord;
-  readonly body: RecordBody | undefined;
-
-  constructor(record: OutgoingRecord, body: RecordBody | undefined) {
-    this.record = record;
-    this.body = body;
-  }
-
-  /** What the broker counts, and a little more. */
-  get bytes(): number {
-    const { key, headers, value } = this.record;
-    let bytes = recordOverheadBytes + key.length + (value?.length ?? 0);
-    for (const [name, text] of Object.entries(headers)) bytes += name.length + text.length + 4;
-    return bytes;
-  }
-
-  header(): PlacedRecord['header'] {
-    const header = parseHeader(this.record.headers);
-    if (header === undefined) throw new Error('a record of ours has no kind');
-    return header;
-  }
-}

@@ -7,6 +7,11 @@ import { LongreinError, toError } from '../errors.ts';
 export type Codec = Readonly<{
   encode(subject: string, body: object): Uint8Array;
   decode(value: Uint8Array): Decoded;
+  /**
+   * Whether this schema is a later version of the subject than the one that this release registered: a newer release
+   * wrote it. Throws a retryable LongreinError where the registry cannot be asked. Without a registry there is none.
+   */
+  isNewer?(subject: string, schemaId: number): Promise<boolean>;
 }>;
 
 /** `subject` is undefined where the id is none that this release registered. */

@@ -1,7 +1,7 @@
 /** The errors that every log reports alike, whatever it is made of. */
 import { LongreinError } from '../errors.ts';
 import { AppendError } from './append-error.ts';
-import type { AppendFailure, PartitionName, TopicSpec } from './port.ts';
+import type { PartitionName, Refusal, TopicSpec } from './port.ts';
 
 /** How a partition is written in messages and used as a key. */
 export function partitionKey({ topic, partition }: PartitionName): string {
@@ -48,13 +48,13 @@ export function trimOutOfRange(partition: PartitionName, beforeOffset: number): 
 
 /** An append that failed, with its reason (an error, or a clause for the end of the message). */
 export function appendFailed(
-  failure: AppendFailure,
+  known: 'uncertain' | Refusal,
   append: { partition: PartitionName; records: readonly unknown[] },
   reason: Error | string,
 ): AppendError {
-  const what = failure === 'refused' ? 'was refused' : 'is uncertain';
+  const what = known === 'uncertain' ? 'is uncertain' : `was refused (${known})`;
   const why = typeof reason === 'string' ? reason : reason.message;
   const where = `${append.records.length} records to ${partitionKey(append.partition)}`;
   const cause = typeof reason === 'string' ? undefined : reason;
-  return new AppendError(failure, `The append of ${where} ${what}: ${why}`, cause);
+  return new AppendError(known, `The append of ${where} ${what}: ${why}`, cause);
 }

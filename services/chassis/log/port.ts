@@ -41,6 +41,12 @@ export type Membership = Readonly<{
 /** What a failed append means. `uncertain`: the records may be in the log; send the same bytes again. */
 export type AppendFailure = 'uncertain' | 'refused';
 
+/**
+ * Why a request was refused. `too-large` and `invalid`: the same records never will be taken. `not-allowed`: they may be
+ * once the right, the quota or the policy was mended.
+ */
+export type Refusal = 'too-large' | 'invalid' | 'not-allowed';
+
 export type Reader = Readonly<{
   /** Starts (or moves) reading a partition at this offset. */
   assign(partition: PartitionName, fromOffset: number): void;
@@ -87,6 +93,13 @@ export type LogPort = Readonly<{
   /** A reader outside every group. */
   reader(handlers: ReaderHandlers): Promise<Reader>;
   bounds(topic: string): Promise<ReadonlyMap<number, Bounds>>;
+  /**
+   * The identity that the topic got when it was made: another one means that it was deleted and made again, and its
+   * offsets are others. Undefined where the brokers are too old to say. Throws `TOPIC_UNKNOWN`.
+   */
+  topicId(topic: string): Promise<string | undefined>;
+  /** The first offset whose record has this time (ms since 1970) or a later one; the high offset where none has. */
+  offsetAt(partition: PartitionName, timestampMs: number): Promise<number>;
   /** Creates missing topics; refuses (LongreinError TOPIC_PARTITIONS_DIFFER) one with another partition count. */
   ensureTopics(specs: readonly TopicSpec[]): Promise<void>;
   /** Deletes what is below the offset. */

@@ -64,6 +64,16 @@ export async function latestSchema(url: string, name: string): Promise<string | 
   return ((await answer.json()) as { schema?: string }).schema;
 }
 
+export type SubjectVersion = Readonly<{ subject: string; version: number }>;
+
+/** Where this id stands at the registry; nowhere if nobody ever registered it. Throws REGISTRY_UNREACHABLE. */
+export async function versionsOfId(url: string, id: number): Promise<readonly SubjectVersion[]> {
+  const answer = await ask(url, `/schemas/ids/${id}/versions`);
+  if (answer.status === 404) return [];
+  if (!answer.ok) throw registryUnreachable(url, new Error(`status ${answer.status}`));
+  return (await answer.json()) as readonly SubjectVersion[];
+}
+
 const levelPath = (name: string): string => `/config/${encodeURIComponent(name)}`;
 
 async function strictLevel(url: string, name: string): Promise<string | undefined> {

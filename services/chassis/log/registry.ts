@@ -14,6 +14,8 @@ import {
   latestSchema,
   registryUnreachable,
   requireRegistry,
+  type SubjectVersion,
+  versionsOfId,
 } from './registry-requests.ts';
 
 const { SchemaRegistry, SchemaType, COMPATIBILITY } = confluent;
@@ -162,5 +164,25 @@ export async function createRegistryCodec(url: string): Promise<Codec> {
     }
   };
   await Promise.all(Array.from({ length: parallelRequests }, worker));
-  return createCodec(ids);
+  return { ...createCodec(ids), isNewer: createVersionCheck(url, ids) };
+}
+
+/** See `Codec.isNewer`. What the registry said once is not asked again: an id never changes its meaning. */
+function createVersionCheck(
+  url: string,
+  own: ReadonlyMap<string, number>,
+): NonNullable<Codec['isNewer']> {
+  const known = new Map<number, readonly SubjectVersion[]>();
+  const versionIn = async (subject: string, id: number): Promise<number> => {
+    const versions = known.get(id) ?? (await versionsOfId(url, id));
+    if (versions.length > 0) known.set(id, versions);
+    const name = `longrein.record.${subject}`;
+    return Math.max(0, ...versions.filter((one) => one.subject === name).map((one) => one.version));
+  };
+  return async (subject, schemaId) => {
+    const ownId = own.get(subject);
+    const version = await versionIn(subject, schemaId);
+    if (version === 0 || ownId === undefined) return false;
+    return version > (await versionIn(subject, ownId));
+  };
 }

@@ -5,7 +5,8 @@ import type { RecordHeader } from './record.ts';
  * Acceptance (DESIGN 3, the first step of the rule; the same function for every reader).
  *
  * A turn or checkpoint counts if, at its place in the log, it carries the current epoch of its service and the next
- * sequence number of that epoch. A number that matches is used up, whatever follows. Inputs are always accepted.
+ * sequence number of that epoch. A number that matches is used up, whatever follows. Inputs are accepted, whoever writes
+ * them, unless they name the epoch of a service: then only as long as it is current (timers, DESIGN 3.10).
  */
 export type ServiceEpoch = { number: number; incarnation: string; sequence: number };
 
@@ -24,11 +25,16 @@ function acceptEpoch(state: AcceptanceState, header: RecordHeader): boolean {
   return accepted;
 }
 
+function isCurrent(
+  current: ServiceEpoch | undefined,
+  { epoch, incarnation }: RecordHeader,
+): current is ServiceEpoch {
+  return current?.number === epoch && current.incarnation === incarnation;
+}
+
 function acceptNumbered(state: AcceptanceState, header: RecordHeader): boolean {
   const current = state[header.service];
-  if (current === undefined) return false;
-  const mine = header.epoch === current.number && header.incarnation === current.incarnation;
-  if (!mine) return ablated('1c');
+  if (!isCurrent(current, header)) return current !== undefined && ablated('1c');
   if (header.sequence !== current.sequence + 1 && !ablated('2c')) return false;
   current.sequence = header.sequence;
   return true;
@@ -38,7 +44,7 @@ function acceptNumbered(state: AcceptanceState, header: RecordHeader): boolean {
 export function accept(state: AcceptanceState, header: RecordHeader): boolean {
   switch (header.kind) {
     case 'input':
-      return true;
+      return header.epoch < 0 || isCurrent(state[header.service], header) || ablated('1c');
     case 'epoch':
       return acceptEpoch(state, header);
     case 'turn':

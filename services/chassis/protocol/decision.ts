@@ -4,7 +4,8 @@ import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { canonical } from './hash.ts';
-import type { ServiceEntry } from './service-fold.ts';
+import type { Refused } from './record.ts';
+import type { Cause, ServiceEntry } from './service-fold.ts';
 import {
   type AnyLogic,
   addressOf,
@@ -20,6 +21,10 @@ export type FactsInput = Readonly<{
   /** Addresses of events whose deliveries were acknowledged. */
   delivered: readonly string[];
   lost: Readonly<Record<string, LostReason>>;
+  /** Deliveries that the broker will never take, by the address of their event. */
+  refused?: Readonly<Record<string, Refused>>;
+  /** The broker took no turn of the size that this state leads to. */
+  turnRefused?: Refused;
   service: JsonObject;
   attachments: Readonly<Record<string, JsonValue>>;
 }>;
@@ -32,7 +37,7 @@ export const noFacts = (nowMs: number): FactsInput => ({
   attachments: {},
 });
 
-const destinationOf = (delivery: Delivery): string =>
+export const destinationOf = (delivery: Delivery): string =>
   delivery.to === 'log' ? `${delivery.topic}/${delivery.session}` : delivery.topic;
 
 function acknowledgements(
@@ -50,13 +55,27 @@ function acknowledgements(
   });
 }
 
+/** DESIGN 3.12: closed, so that nothing waits for what cannot arrive. */
+function refusals(entry: ServiceEntry, { refused = {} }: FactsInput): Draft[] {
+  return Object.entries(refused).flatMap(([address, { code, message }]) => {
+    const sent = entry.outbox[address];
+    if (sent === undefined) return [];
+    const data = { record: sent.record, index: sent.index, code };
+    return [event('delivery.refused', data, { message: text(message) })];
+  });
+}
+
+/** A turn names so many of its causes; it answers all up to its base, named or not (DESIGN 3.7). */
+export const listedCauses = (entry: ServiceEntry): readonly Cause[] =>
+  entry.causes.slice(0, limits.turnCausesMax);
+
 function inputOf(entry: ServiceEntry, facts: FactsInput): DecideInput {
   return {
     session: entry.core.meta,
     nowMs: facts.nowMs,
     facts: facts.service,
     attachments: facts.attachments,
-    causes: entry.causes.map((cause) => cause.event),
+    causes: listedCauses(entry).map((cause) => cause.event),
     openCalls: ablated('8d') ? {} : entry.core.calls,
     lost: facts.lost,
   };
@@ -70,17 +89,36 @@ function failed(service: string, thrown: unknown): Draft[] {
 
 /** What a content takes in a record when its body is in a blob. */
 const contentNameBytes = 256;
-/** Fewer events than this never fill a record: their data is bounded by their schemas. */
-const eventsUnmeasured = 100;
+/** What JSON puts around type and data of an event. */
+const eventFrameBytes = 40;
+/** Ids, times and names in the body and in the headers, of any turn. */
+const turnFrameBytes = 4_096;
+/** The address of a cause, at its longest. */
+const causeBytes = 192;
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(canonical(value), 'utf8');
+
+function draftBytes({ type, data, content }: Draft): number {
+  const contents = Object.keys(content ?? {}).length * contentNameBytes;
+  return type.length + eventFrameBytes + bytesOf(data) + contents;
+}
+
+/** What a record's value takes besides its events, all its contents in blobs. */
+function frameBytes(entry: ServiceEntry, facts: FactsInput): number {
+  const { attachments, ...recorded } = facts;
+  const named = listedCauses(entry).length * causeBytes;
+  const attached = Object.keys(attachments).length * contentNameBytes;
+  return turnFrameBytes + named + attached + bytesOf(recorded) + bytesOf(entry.core.meta);
+}
 
 /** DESIGN 3.2: a turn that no record can hold, all its contents in blobs, is found before it is sent. */
-function refuseTooLarge(drafts: readonly Draft[]): void {
-  if (drafts.length <= eventsUnmeasured) return;
-  const bytes = drafts.reduce((sum, { type, data, content }) => {
-    const contents = Object.keys(content ?? {}).length * contentNameBytes;
-    return sum + type.length + canonical(data).length + contents;
-  }, 0);
-  if (drafts.length <= limits.turnEventsMax && bytes <= limits.turnBytesMax) return;
+function refuseTooLarge(drafts: readonly Draft[], entry: ServiceEntry, facts: FactsInput): void {
+  const events = drafts.reduce((sum, draft) => sum + draftBytes(draft), 0);
+  const bytes = events + frameBytes(entry, facts);
+  // The headers name the type of every event.
+  const headers = drafts.reduce((sum, { type }) => sum + type.length + 1, turnFrameBytes);
+  const fits = bytes <= limits.turnBytesMax && bytes + headers <= limits.recordBytesMax;
+  if (drafts.length <= limits.turnEventsMax && fits) return;
   const message = `${drafts.length} events of ${bytes} bytes do not fit into one turn`;
   throw new LongreinError('TURN_TOO_LARGE', message);
 }
@@ -90,13 +128,17 @@ function ofLogic(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): reado
   if (entry.broken !== undefined) {
     return failed(logic.name, new LongreinError(entry.broken.code, entry.broken.message));
   }
+  if (facts.turnRefused !== undefined) {
+    const { code, message } = facts.turnRefused;
+    return failed(logic.name, new LongreinError(code, message));
+  }
   try {
     const drafts = logic.decide(entry.state, inputOf(entry, facts));
     for (const draft of drafts) {
       const problem = problemOfDraft(draft);
       if (problem !== undefined) throw new LongreinError('EVENT_INVALID', problem);
     }
-    refuseTooLarge(drafts);
+    if (drafts.length > 0) refuseTooLarge(drafts, entry, facts);
     return drafts;
   } catch (thrown) {
     return ablated('14b') ? [] : failed(logic.name, thrown);
@@ -113,7 +155,11 @@ export function decideEntry(
   facts: FactsInput,
 ): readonly Draft[] {
   if (entry.core.status !== 'open') return [];
-  return [...acknowledgements(logic, entry, facts.delivered), ...ofLogic(logic, entry, facts)];
+  return [
+    ...acknowledgements(logic, entry, facts.delivered),
+    ...refusals(entry, facts),
+    ...ofLogic(logic, entry, facts),
+  ];
 }
 
 export const causeAddresses = (entry: ServiceEntry): readonly string[] =>

@@ -9,12 +9,19 @@ import type { EventRecord } from './seal.ts';
 
 export type RecordKind = 'turn' | 'input' | 'checkpoint' | 'epoch';
 
-/** Facts as they stand in a turn. `nowMs`, `delivered` and `lost` belong to the chassis, `service` to the service. */
+/** Why a broker will never take something. */
+export type Refused = Readonly<{ code: string; message: string }>;
+
+/** Facts as they stand in a turn. Those of `service` belong to the service, the others to the chassis. */
 export type RecordedFacts = Readonly<{
   data: Readonly<{
     nowMs: number;
     delivered?: readonly string[];
     lost?: Readonly<Record<string, 'runner-gone' | 'deadline'>>;
+    /** Deliveries that the broker will never take, by the address of their event. */
+    refused?: Readonly<Record<string, Refused>>;
+    /** The broker took no turn of the size that this state leads to. */
+    turnRefused?: Refused;
     service?: JsonObject;
   }>;
   content?: Readonly<Record<string, Content>>;
@@ -54,6 +61,8 @@ export type InputBody = Identity &
     /** Who wrote it: a service, or `outside`. */
     source: string;
     incarnation?: string;
+    /** Set where only the owner of the source may write it: void once another epoch is current. */
+    epoch?: number;
     atMs: number;
     event: EventRecord;
   }>;
@@ -127,12 +136,17 @@ function turnHeaders(body: TurnBody): Record<string, string> {
   };
 }
 
+function fenceHeaders({ epoch, incarnation }: InputBody): Record<string, string> {
+  if (epoch === undefined) return {};
+  return { lr_epoch: String(epoch), lr_incarnation: incarnation ?? '' };
+}
+
 function kindHeaders(body: RecordBody): Record<string, string> {
   switch (body.kind) {
     case 'turn':
       return turnHeaders(body);
     case 'input':
-      return { lr_service: body.source, lr_types: body.event.type };
+      return { lr_service: body.source, lr_types: body.event.type, ...fenceHeaders(body) };
     case 'checkpoint':
       return {
         lr_service: body.service,

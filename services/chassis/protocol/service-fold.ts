@@ -35,6 +35,11 @@ function hasDeliveries(logic: AnyLogic, event: SeenEvent, core: SessionCore): bo
   return logic.deliveries(event, core.meta).length > 0;
 }
 
+type Closing = SeenEvent<'delivery.acknowledged' | 'delivery.refused'>;
+
+const closesDelivery = (event: SeenEvent): event is Closing =>
+  event.type === 'delivery.acknowledged' || event.type === 'delivery.refused';
+
 function foldOutbox(
   logic: AnyLogic,
   outbox: ServiceEntry['outbox'],
@@ -42,7 +47,7 @@ function foldOutbox(
 ): ServiceEntry['outbox'] {
   const { event, core } = at;
   if (event.service !== logic.name) return outbox;
-  if (event.type === 'delivery.acknowledged') {
+  if (closesDelivery(event)) {
     const { [addressOf(event.data)]: _done, ...rest } = outbox;
     return rest;
   }
@@ -61,9 +66,9 @@ function answered(causes: readonly Cause[], body: TurnBody): readonly Cause[] {
   );
 }
 
-/** A service knows its own events when it writes them; that a delivery arrived is news to it. */
+/** A service knows its own events when it writes them; what became of a delivery is news to it. */
 const mayAnswer = (logic: AnyLogic, event: SeenEvent): boolean =>
-  event.service !== logic.name || event.type === 'delivery.acknowledged';
+  event.service !== logic.name || closesDelivery(event);
 
 /** Folds one accepted record. `step` may be given by who folded the core already (all services of a host share it). */
 export function foldEntry(
@@ -99,7 +104,7 @@ function foldEvents(
       const before: unknown = state;
       state = logic.evolve(state, event);
       // An own event that the fold refused (it met a state that had moved on) leads to nothing.
-      const taken = state !== before || event.type === 'delivery.acknowledged';
+      const taken = state !== before || closesDelivery(event);
       if (taken) outbox = foldOutbox(logic, outbox, { event, core });
     } catch (thrown) {
       const { message } = toError(thrown);
@@ -121,6 +126,8 @@ export type SavedEntry = Readonly<{
   core: SessionCore;
   state: unknown;
   outbox: ServiceEntry['outbox'];
+  /** Addresses of the outbox in the order of their events, where there are several: JSON sorts the members. */
+  outboxOrder?: readonly string[];
   broken?: NonNullable<ServiceEntry['broken']>;
 }>;
 
@@ -128,10 +135,21 @@ export type SavedEntry = Readonly<{
  * An entry as a checkpoint's content. Only an entry without open causes may be saved: all up to the cursor is answered.
  */
 export function saveEntry({ core, state, outbox, broken }: ServiceEntry): JsonValue {
-  const saved: SavedEntry = { core, state, outbox, ...(broken === undefined ? {} : { broken }) };
+  const outboxOrder = Object.keys(outbox);
+  const saved: SavedEntry = {
+    ...{ core, state, outbox },
+    ...(outboxOrder.length < 2 ? {} : { outboxOrder }),
+    ...(broken === undefined ? {} : { broken }),
+  };
   return saved as unknown as JsonValue;
 }
 
 export function restoreEntry(saved: JsonValue, root: string): ServiceEntry {
-  return { ...(saved as unknown as SavedEntry), causes: [], root };
+  const { outboxOrder = [], ...entry } = saved as unknown as SavedEntry;
+  const inOrder = outboxOrder.flatMap((address) => {
+    const event = entry.outbox[address];
+    return event === undefined ? [] : [[address, event] as const];
+  });
+  const outbox = { ...Object.fromEntries(inOrder), ...entry.outbox };
+  return { ...entry, outbox, causes: [], root };
 }

@@ -29,6 +29,8 @@ export type SessionCore = Readonly<{
   recent: readonly string[];
   /** Ids of inputs that nothing else makes unique, with their time; forgotten after the dedupe horizon. */
   inputs: Readonly<Record<string, number>>;
+  /** The same of inputs before those, in full pages, oldest first; bounded by `limits.rememberedInputsMax`. */
+  olderInputs?: readonly Readonly<Record<string, number>>[];
   timers: Readonly<Record<string, TimerSetting>>;
   calls: Readonly<Record<string, CallState>>;
   /** Services whose decision failed in this session: they decide no more in it. */
@@ -172,19 +174,27 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   return { core: moved(fired, record, event.atMs), events: [event] };
 }
 
-const rememberedMax = 1_000;
+/** Small: each input makes a copy of the page that it is added to. */
+const pageMax = 128;
+const pagesMax = Math.ceil(limits.rememberedInputsMax / pageMax);
 
-/** Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped. */
-function remember(
-  inputs: Readonly<Record<string, number>>,
-  id: string,
-  atMs: number,
-): Record<string, number> {
-  const all = { ...inputs, [id]: atMs };
-  if (Object.keys(all).length <= rememberedMax) return all;
-  const recent = Object.entries(all).filter((one) => one[1] > atMs - limits.dedupeHorizonMs);
-  return Object.fromEntries(recent);
+type Remembered = Pick<SessionCore, 'inputs' | 'olderInputs'>;
+
+/**
+ * Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped,
+ * and of what is not only so many.
+ */
+function remember(core: Remembered, id: string, atMs: number): Remembered {
+  const inputs = { ...core.inputs, [id]: atMs };
+  if (Object.keys(inputs).length <= pageMax) return { inputs };
+  const isRecent = (page: Readonly<Record<string, number>>): boolean =>
+    Object.values(page).some((oneMs) => oneMs > atMs - limits.dedupeHorizonMs);
+  const pages = [...(core.olderInputs ?? []), core.inputs].filter(isRecent).slice(-pagesMax);
+  return { inputs: { [id]: atMs }, olderInputs: pages };
 }
+
+const isRemembered = ({ inputs, olderInputs = [] }: Remembered, id: string): boolean =>
+  inputs[id] !== undefined || olderInputs.some((page) => page[id] !== undefined);
 
 function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): CoreStep {
   const { id } = record.header;
@@ -194,8 +204,8 @@ function foldInput(core: SessionCore, record: PlacedRecord, body: InputBody): Co
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
-  if (core.inputs[id] !== undefined && !ablated('8a')) return ignore(core, 'duplicate');
-  const next = { ...core, inputs: remember(core.inputs, id, body.atMs) };
+  if (isRemembered(core, id) && !ablated('8a')) return ignore(core, 'duplicate');
+  const next = { ...core, ...remember(core, id, body.atMs) };
   return { core: moved(next, record, body.atMs), events: [event] };
 }
 

@@ -1,5 +1,5 @@
 import type { Draft } from '../../../schemas/event.ts';
-import type { FactsInput } from './decision.ts';
+import { type FactsInput, listedCauses } from './decision.ts';
 import type { RecordedFacts, TurnBody } from './record.ts';
 import { recordHash, saltOf, sealContents, sealEvent } from './seal.ts';
 import type { ServiceEntry } from './service-fold.ts';
@@ -15,6 +15,8 @@ export function recordFacts(session: string, facts: FactsInput): RecordedFacts {
     nowMs: facts.nowMs,
     ...(facts.delivered.length === 0 ? {} : { delivered: facts.delivered }),
     ...(Object.keys(facts.lost).length === 0 ? {} : { lost: facts.lost }),
+    ...(facts.refused === undefined ? {} : { refused: facts.refused }),
+    ...(facts.turnRefused === undefined ? {} : { turnRefused: facts.turnRefused }),
     ...(Object.keys(facts.service).length === 0 ? {} : { service: facts.service }),
   };
   if (Object.keys(facts.attachments).length === 0) return { data };
@@ -37,6 +39,8 @@ export function factsOf(body: TurnBody): FactsInput {
     nowMs: data.nowMs,
     delivered: data.delivered ?? [],
     lost: data.lost ?? {},
+    ...(data.refused === undefined ? {} : { refused: data.refused }),
+    ...(data.turnRefused === undefined ? {} : { turnRefused: data.turnRefused }),
     service: data.service ?? {},
     attachments,
   };
@@ -69,7 +73,7 @@ export function buildTurn(
     baseOffset: core.last.offset,
     ...(entry.root === undefined ? {} : { root: entry.root }),
     foreseen: made.foreseen,
-    causes: entry.causes.map(({ event }) => ({ record: event.record, index: event.index })),
+    causes: listedCauses(entry).map(({ event }) => ({ record: event.record, index: event.index })),
     facts: recordFacts(session, made.facts),
     behaviour: logic.behaviour,
     release: made.author.release,

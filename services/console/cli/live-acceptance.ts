@@ -15,5 +15,6 @@ export function acceptLive(state: AcceptanceState, header: RecordHeader): boolea
     const { epoch, incarnation, sequence } = header;
     state[header.service] = { number: epoch, incarnation, sequence: sequence - 1 };
   }
+  if (header.kind === 'input' && header.epoch > (known?.number ?? 0)) return true;
   return accept(state, header);
 }

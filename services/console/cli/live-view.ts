@@ -124,6 +124,8 @@ function workLine(event: SeenEvent, view: LiveView): Line | undefined {
       return bad('agent', view.agent(event.data.agent), event.data.code);
     case 'decision.failed':
       return bad('session', event.data.service, words(event.content.message));
+    case 'delivery.refused':
+      return bad('session', event.data.code, words(event.content.message));
     default:
       return undefined;
   }

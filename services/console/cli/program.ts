@@ -8,6 +8,7 @@ import { goalCancel } from './commands/goal-cancel.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
 import { replayExport } from './commands/replay-export.ts';
 import { replayVerify } from './commands/replay-verify.ts';
+import { servicesList, servicesReinstate, servicesRetire } from './commands/services.ts';
 import { sessionList } from './commands/session-list.ts';
 import { sessionShow } from './commands/session-show.ts';
 import { sql } from './commands/sql.ts';
@@ -15,6 +16,7 @@ import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { topicsList } from './commands/topics-list.ts';
 import { topicsRescale } from './commands/topics-rescale.ts';
+import { topicsReset } from './commands/topics-reset.ts';
 import { topicsRetire } from './commands/topics-retire.ts';
 import { up } from './commands/up.ts';
 import type { CommandSpec, Context, GroupSpec, OptionSpec, OptionValue } from './context.ts';
@@ -32,9 +34,14 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
   sql,
   {
+    name: 'services',
+    about: 'see and change which services hold the log',
+    commands: [servicesList, servicesRetire, servicesReinstate],
+  },
+  {
     name: 'topics',
     about: 'the topics that sessions live in',
-    commands: [topicsList, topicsRescale, topicsRetire],
+    commands: [topicsList, topicsRescale, topicsRetire, topicsReset],
   },
   { name: 'replay', about: 'check and keep sessions', commands: [replayVerify, replayExport] },
 ];

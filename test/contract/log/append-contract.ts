@@ -124,7 +124,7 @@ export function appendContract(bench: Bench): void {
     const small = log.append({ topic, partition: 1 }, [record('small')]);
     const thrown = await rejection(large);
     expect(thrown).toBeInstanceOf(AppendError);
-    expect(thrown).toMatchObject({ failure: 'refused', retryable: false });
+    expect(thrown).toMatchObject({ failure: 'refused', refusal: 'too-large', retryable: false });
     expect(await small).toEqual({ baseOffset: 0 });
     expect(await log.append({ topic, partition: 0 }, [record('y')])).toEqual({ baseOffset: 0 });
   });

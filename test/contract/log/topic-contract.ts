@@ -79,4 +79,30 @@ export function topicContract(bench: Bench): void {
     await expect(beyond).rejects.toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' });
     expect(await log.append({ topic, partition: 0 }, numbered(1))).toEqual({ baseOffset: 4 });
   });
+
+  test('the identity of a topic is the same for everyone, and no other topic has it', async () => {
+    const [one, other] = [await bench.topic(2), await bench.topic(2)];
+    const id = await bench.connect('a').topicId(one);
+    expect(id).toBeDefined();
+    expect(await bench.connect('b').topicId(one)).toBe(id);
+    expect(await bench.connect('b').topicId(other)).not.toBe(id);
+    const unknown = bench.connect().topicId(bench.freshName());
+    await expect(unknown).rejects.toMatchObject({ code: 'TOPIC_UNKNOWN' });
+  });
+
+  test('the offset of a time is that of the first record of that time or later', async () => {
+    const topic = await bench.topic(1);
+    const log = bench.connect();
+    const at = { topic, partition: 0 };
+    expect(await log.offsetAt(at, 0)).toBe(0);
+    await log.append(at, numbered(3));
+    const betweenMs = Date.now() + 20;
+    await eventually('a later time', () => Date.now() > betweenMs);
+    await log.append(at, numbered(2));
+    expect(await log.offsetAt(at, 0)).toBe(0);
+    expect(await log.offsetAt(at, betweenMs)).toBe(3);
+    expect(await log.offsetAt(at, betweenMs + 3_600_000)).toBe(5);
+    await log.trim(at, 4);
+    expect(await log.offsetAt(at, 0)).toBe(4);
+  });
 }

@@ -1,5 +1,6 @@
 import type { ClosedSessions } from '../../../services/chassis/host/closed-sessions.ts';
 import { Partition, type PartitionParts } from '../../../services/chassis/host/partition.ts';
+import type { Trim } from '../../../services/chassis/host/watermark-records.ts';
 import type { ClosedSegment, Watermark } from '../../../services/chassis/host/watermarks.ts';
 import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
@@ -18,6 +19,7 @@ const rule = 'watermarks never pass what a restore needs';
 class MarksAt {
   readonly marks = new Map<string, Watermark>();
   readonly #segments = new Map<string, ClosedSegment>();
+  readonly #trims = new Map<string, Trim>();
   readonly #codec: Codec;
 
   constructor(codec: Codec) {
@@ -25,14 +27,25 @@ class MarksAt {
   }
 
   take({ key, value }: LogRecord): void {
-    if (value === null) return;
+    if (value === null) {
+      for (const kept of [this.marks, this.#segments, this.#trims]) kept.delete(key);
+      return;
+    }
     const { body } = this.#codec.decode(value);
     if (key.startsWith('mark/')) this.marks.set(key, body as Watermark);
     if (key.startsWith('closed/')) this.#segments.set(key, body as ClosedSegment);
+    if (key.startsWith('trim/')) this.#trims.set(key, body as Trim);
   }
 
   of(service: string, at: { topic: string; partition: number }): Watermark | undefined {
     return this.marks.get(`mark/${service}/${at.topic}/${at.partition}`);
+  }
+
+  trimAt(at: { topic: string; partition: number }): Trim | undefined {
+    const own = [...this.#trims.values()].filter(
+      (one) => one.topic === at.topic && one.partition === at.partition,
+    );
+    return own.sort((a, b) => b.offset - a.offset)[0];
   }
 
   closedAt(at: { topic: string; partition: number }): readonly ClosedSegment[] {
@@ -56,7 +69,7 @@ function deadParts(run: Run, marks: MarksAt, services: readonly string[]): Parti
     random: seededRandom(1),
   };
   const writer = { push: () => undefined, pushPlain: () => undefined, busy: false };
-  const presence = { isGone: () => false, alive: () => [] };
+  const presence = { isGone: () => false, markMs: () => 0, unlistedMs: () => 0 };
   return {
     ports,
     ...{ writer, presence, watermarks: marks, outlet: {} },

@@ -42,7 +42,7 @@ function disturbance(dice: Dice, atMs: number): Action {
   if (kind <= 20) {
     return { atMs, do: 'crash-delivering', victim, afterMs: dice.fraction() * 3 };
   }
-  if (kind >= 28) return { atMs, do: 'freeze-running', victim, forMs: dice.between(7_000, 15_000) };
+  if (kind >= 28) return { atMs, do: 'freeze-running', forMs: dice.between(7_000, 15_000) };
   return inTheWorld(dice, atMs, kind);
 }
 
@@ -62,9 +62,9 @@ export function disturbances(dice: Dice, calmAtMs: number): Action[] {
     return { atMs: when(), do: 'compare', victim: dice.fraction() };
   });
   const lost: Action = {
-    ...{ atMs: when(), do: 'freeze-running', victim: dice.fraction() },
-    forMs: dice.between(9_000, 15_000),
+    ...{ atMs: when() / 2, do: 'freeze-running' },
+    forMs: dice.between(8_000, 15_000),
   };
   const again: Action = { atMs: when(), do: 'echo', where: dice.fraction(), count: 3 };
-  return [...drawn, crash, zombie, again, ...(dice.chance(0.5) ? [lost] : []), ...compared];
+  return [...drawn, crash, zombie, again, lost, ...compared];
 }

@@ -72,11 +72,11 @@ export class Disturber {
     const running = new Set(
       hosts.flatMap(({ host }) => host['options'].services.map(({ logic }) => logic.name)),
     );
-    const needed = this.#schedule.store ? ['event-store'] : [];
+    const needed = this.#schedule.store === true ? ['event-store'] : [];
     needed.push('intake', 'planner', 'supervisor', 'aggregator', 'tool-guard', 'tool-runner');
     needed.push('sandbox-executor', 'model-gateway', 'worker-pool.test', 'worker-pool.analysis');
     const short = needed.some((service) => !running.has(service));
-    const all = this.#schedule.store ? ['all', 'event-store'] : ['all'];
+    const all = this.#schedule.store === true ? ['all', 'event-store'] : ['all'];
     if (short || this.#schedule.freshHost)
       await this.#world.startHost(all, { skewMs: 0, release: 'a' });
   }
@@ -110,8 +110,10 @@ export class Disturber {
         return logFaults.echo(action.where, action.count);
       case 'strange':
         return logFaults.strange(action.where, action.kind);
+      case 'freeze-running':
+        return this.#triggers.atEffect((host) => this.#freezeRunning(host, action.forMs));
       case 'race':
-        return this.#triggers.race(action.goalId, action.failed);
+        return this.#triggers.race(action.goalId, action.failed === true);
       case 'after-end':
         return this.#triggers.afterEnd(action.goalId, action.value);
     }
@@ -130,7 +132,7 @@ export class Disturber {
     this.#world.publish(goalId, value);
   }
 
-  async #start({ services, skewMs, release }: Of<'start'>): Promise<void> {
+  async #start({ services, skewMs, release = 'a' }: Of<'start'>): Promise<void> {
     if (this.#world.hosts.length >= hostsMax) return;
     const size = services.length > 1 ? 'several services' : 'one service';
     this.#world.note(`host of ${services.includes('all') ? 'all services' : size}`);
@@ -170,9 +172,6 @@ export class Disturber {
         break;
       case 'freeze':
         this.#freeze(victim, action.forMs);
-        break;
-      case 'freeze-running':
-        this.#triggers.atEffect(victim.name, () => this.#freeze(victim, action.forMs));
         break;
       case 'deafen':
         this.#world.note('fault slow reader');
@@ -256,12 +255,27 @@ export class Disturber {
     clock.after(sessionTimeoutMs, () => {
       if (process.frozen) log.expel();
     });
-    clock.after(forMs, () => {
-      process.thaw();
-      // A client finds out with its next heartbeat that it is a member no more.
-      clock.after(300, () => {
-        if (process.alive) log.rejoin();
-      });
+    clock.after(forMs, () => this.#thaw(victim));
+  }
+
+  /** Only where another host can find out: who runs a call itself does not count it as lost. */
+  #freezeRunning(host: string, forMs: number): boolean {
+    const { hosts } = this.#world;
+    const runs = ({ services }: SimulatedHost): boolean =>
+      services.some(({ hosted }) => hosted.logic.name === 'tool-runner');
+    const victim = hosts.find(({ name }) => name === host);
+    if (victim === undefined || !hosts.some((one) => one !== victim && runs(one))) return false;
+    this.#freeze(victim, forMs);
+    this.#triggers.atUnknown(() => this.#thaw(victim));
+    return true;
+  }
+
+  #thaw({ process, log }: SimulatedHost): void {
+    if (!process.frozen) return;
+    process.thaw();
+    // A client finds out with its next heartbeat that it is a member no more.
+    this.#world.clock.after(300, () => {
+      if (process.alive) log.rejoin();
     });
   }
 

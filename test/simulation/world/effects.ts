@@ -25,6 +25,8 @@ export type EffectParts = Readonly<{
   /** The world's own clock; answers come at whole multiples of `burstMs` of it, where that is not 0. */
   clock: Pick<Clock, 'nowMs'>;
   burstMs: number;
+  /** Whether the process that runs it stands still: what it does will be known late. */
+  frozen(): boolean;
   started: readonly StartedEffect[];
   /** Writes the newest effect down. */
   keep(effect: StartedEffect): void;
@@ -78,6 +80,7 @@ function changed(tool: FakeTool, parts: EffectParts): FakeTool {
   return (call, count) => {
     const { name } = newest(parts);
     const dice = diceOf('tool', parts.seed, call.callId, parts.started.length);
+    if (parts.frozen() && dice.chance(0.5)) return { failure: { retryable: false } };
     const often = name === 'test.flaky' ? 2 : 1;
     const wrong = dice.chance(parts.trouble() * often) && troubled(dice, parts.coverage);
     return wrong || worked(tool(call, count), dice, parts);

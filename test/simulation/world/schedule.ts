@@ -14,7 +14,7 @@ import type { StrangeKind } from './strange-records.ts';
 export type Action = Readonly<{ atMs: number }> &
   (
     | Readonly<{ do: 'send'; value: JsonObject; goalId: string; kind: string }>
-    | Readonly<{ do: 'start'; services: readonly string[]; skewMs: number; release: Release }>
+    | Readonly<{ do: 'start'; services: readonly string[]; skewMs: number; release?: Release }>
     | Readonly<{ do: 'crash'; victim: number }>
     /** Dies when so many more requests went out, or answers, records and timers came: at any await. */
     | Readonly<{ do: 'crash-anywhere'; victim: number; passes: number }>
@@ -27,8 +27,8 @@ export type Action = Readonly<{ atMs: number }> &
     | Readonly<{ do: 'expel'; victim: number; forMs: number; deafMs: number; dies: boolean }>
     /** Stands still as under SIGSTOP; its groups give it up if that takes too long. */
     | Readonly<{ do: 'freeze'; victim: number; forMs: number }>
-    /** The same as soon as it runs an effect, for so long that the effect counts as lost. */
-    | Readonly<{ do: 'freeze-running'; victim: number; forMs: number }>
+    /** So does the next host that runs an effect that must not run twice, until somebody counts the effect as lost. */
+    | Readonly<{ do: 'freeze-running'; forMs: number }>
     | Readonly<{ do: 'deafen'; victim: number; forMs: number }>
     | Readonly<{ do: 'silence'; victim: number; forMs: number }>
     | Readonly<{ do: 'rebalance'; victim: number }>
@@ -44,7 +44,7 @@ export type Action = Readonly<{ atMs: number }> &
     /** A record of another program, or one with our headers that nobody can read. */
     | Readonly<{ do: 'strange'; where: number; kind: StrangeKind }>
     /** The goal is cancelled in the moment in which an answer for it is on its way; `failed`: only one that failed. */
-    | Readonly<{ do: 'race'; goalId: string; failed: boolean }>
+    | Readonly<{ do: 'race'; goalId: string; failed?: boolean }>
     /** When the session of the goal ends, all that it was told comes again. */
     | Readonly<{ do: 'after-end'; goalId: string; value: JsonObject }>
     | Readonly<{ do: 'compare'; victim: number }>
@@ -76,10 +76,10 @@ export type Schedule = Readonly<{
   calmAtMs: number;
   /** Whether a fresh host of all services comes with the calm. */
   freshHost: boolean;
-  /** Answers of tools and models arrive at whole multiples of this: many in one millisecond. 0: they do not. */
-  burstMs: number;
+  /** Answers of tools and models arrive at whole multiples of this: many in one millisecond. 0 or none: they do not. */
+  burstMs?: number;
   /** Whether there are event stores, over one table. */
-  store: boolean;
+  store?: boolean;
 }>;
 
 const skewOf = (dice: Dice): number => (dice.chance(0.3) ? dice.between(-3_000, 3_000) : 0);

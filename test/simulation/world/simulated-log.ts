@@ -169,6 +169,14 @@ export class SimulatedLog implements LogPort {
     return gated(this.#process, this.#inner.bounds(topic));
   }
 
+  topicId(topic: string): Promise<string | undefined> {
+    return gated(this.#process, this.#inner.topicId(topic));
+  }
+
+  offsetAt(name: PartitionName, timestampMs: number): Promise<number> {
+    return gated(this.#process, this.#inner.offsetAt(name, timestampMs));
+  }
+
   ensureTopics(specs: readonly TopicSpec[]): Promise<void> {
     return gated(this.#process, this.#inner.ensureTopics(specs));
   }

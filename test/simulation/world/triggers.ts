@@ -7,6 +7,8 @@ import type { SimulatedWorld } from './world.ts';
 
 const outcomes = /^(tool|model)\.(completed|failed)$/;
 const failures = /^(tool|model)\.failed$/;
+/** The tool of the catalog that writes and must not be repeated. */
+const atMostOnce = 'test.count';
 /** Inputs that are no delivery of a session to another log. */
 const ownInputs = /^(tool|model|timer|range|sink|goal\.received)/;
 
@@ -32,8 +34,10 @@ const sessionOf = (goalId: string): string => sessionId('default', 'world', goal
 export class Triggers {
   readonly #world: SimulatedWorld;
   readonly #appending = new Map<string, { left: number; afterMs: number }>();
-  /** By host: what happens when it starts an effect. */
-  readonly #running = new Map<string, () => void>();
+  /** What is to happen to the host that starts an effect; false: not to this one. */
+  #running: ((host: string) => boolean)[] = [];
+  /** What happens when somebody says that nobody knows how a call ended: whoever ran it may answer after all. */
+  #unknown: (() => void)[] = [];
   readonly #delivering = new Map<string, number>();
   /** Goals by session: cancelled with the next answer; told everything again after the end. */
   readonly #racing = new Map<string, { goalId: string; awaited: RegExp }>();
@@ -42,10 +46,8 @@ export class Triggers {
   constructor(world: SimulatedWorld) {
     this.#world = world;
     world.network.onSending.push((sending) => this.#sent(sending));
-    world.onEffect = (host) => {
-      const due = this.#running.get(host);
-      this.#running.delete(host);
-      due?.();
+    world.onEffect = (host, name) => {
+      if (name === atMostOnce && this.#running[0]?.(host) === true) this.#running.shift();
     };
   }
 
@@ -54,11 +56,15 @@ export class Triggers {
     this.#appending.clear();
     this.#delivering.clear();
     this.#racing.clear();
-    this.#running.clear();
+    this.#running = [];
   }
 
-  atEffect(host: string, then: () => void): void {
-    this.#running.set(host, then);
+  atUnknown(then: () => void): void {
+    this.#unknown.push(then);
+  }
+
+  atEffect(then: (host: string) => boolean): void {
+    this.#running.push(then);
   }
 
   dieAppending(program: string, after: { left: number; afterMs: number }): void {
@@ -105,6 +111,10 @@ export class Triggers {
   #look(record: OutgoingRecord): void {
     const session = record.headers['ce_subject'] ?? '';
     const types = typesOf(record);
+    if (types.includes('tool.unknown')) {
+      for (const then of this.#unknown) this.#world.clock.after(2, then);
+      this.#unknown = [];
+    }
     const racing = this.#racing.get(session);
     if (racing !== undefined && isInput(record) && racing.awaited.test(types[0] ?? '')) {
       this.#racing.delete(session);

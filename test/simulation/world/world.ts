@@ -85,7 +85,7 @@ export class SimulatedWorld {
   readonly witness = new Witness(() => this.clock.nowMs());
   readonly ledger: LedgerEntry[] = [];
   /** Told of each effect that begins. */
-  onEffect: (host: string) => void = () => undefined;
+  onEffect: (host: string, name: string) => void = () => undefined;
   readonly published: string[] = [];
   readonly fatal: Error[] = [];
   readonly #schedule: Schedule;
@@ -182,7 +182,8 @@ export class SimulatedWorld {
       seed: this.#schedule.seed,
       trouble: () => (this.network.calm ? 0 : this.#schedule.trouble),
       ...{ coverage: this.coverage, started, clock: this.clock },
-      burstMs: this.#schedule.burstMs,
+      burstMs: this.#schedule.burstMs ?? 0,
+      frozen: () => process.frozen,
       keep: (effect: StartedEffect) => this.#keep(host, effect),
     };
     return {
@@ -202,7 +203,7 @@ export class SimulatedWorld {
         ends.set(`${topic}/${partition}`, bounds.high);
     }
     this.ledger.push({ service, call, name, atMs, host, ends });
-    this.onEffect(host);
+    this.onEffect(host, name);
   }
 
   /** Dies here and now, unless it is dead. */

@@ -31,11 +31,17 @@ export class ByteReader {
 
   /** A zigzag number of variable length. */
   varint(): number {
+    const raw = this.unsigned();
+    return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
+  }
+
+  /** A number of variable length that is never negative. */
+  unsigned(): number {
     let raw = 0;
     for (let scale = 1; ; scale *= 128) {
       const byte = this.#bytes.readUInt8(this.#advance(1));
       raw += (byte & 0x7f) * scale;
-      if (byte < 0x80) return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
+      if (byte < 0x80) return raw;
     }
   }
 

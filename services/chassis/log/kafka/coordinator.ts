@@ -2,7 +2,7 @@
  * One member's conversation with the coordinator of its group: one request a method, errors as
  * types.
  */
-import { InvariantError } from '../../errors.ts';
+import { InvariantError, LongreinError } from '../../errors.ts';
 import type { PartitionName } from '../port.ts';
 import type { KafkaConnections } from './client.ts';
 import { throwIfFailed } from './failure.ts';
@@ -34,6 +34,8 @@ export class GroupCoordinator {
   readonly #connections: KafkaConnections;
   readonly #terms: GroupTerms;
   #nodeId: number | undefined;
+  /** Partitions of each topic when it was last seen. */
+  readonly #counts = new Map<string, number>();
 
   constructor(connections: KafkaConnections, terms: GroupTerms) {
     this.#connections = connections;
@@ -131,9 +133,21 @@ export class GroupCoordinator {
     const counts = new Map<string, number>();
     for (const topic of this.#terms.topics) {
       this.#connections.forget(topic);
-      counts.set(topic, (await this.#connections.leaders(topic)).size);
+      counts.set(topic, await this.#partitionCount(topic));
     }
     return counts;
+  }
+
+  /** A topic that was deleted must not keep the group from the others: its partitions are given to somebody still. */
+  async #partitionCount(topic: string): Promise<number> {
+    try {
+      const { size } = await this.#connections.leaders(topic);
+      this.#counts.set(topic, size);
+      return size;
+    } catch (thrown) {
+      if (!(thrown instanceof LongreinError) || thrown.code !== 'TOPIC_UNKNOWN') throw thrown;
+      return this.#counts.get(topic) ?? 0;
+    }
   }
 
   async #ask<Api extends keyof Answers>(api: Api, args: object): Promise<Answers[Api]> {

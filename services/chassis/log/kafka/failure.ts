@@ -1,6 +1,6 @@
 /** What the errors of kafkajs and the error codes of brokers mean to us. */
 import { LongreinError, toError } from '../../errors.ts';
-import type { AppendFailure } from '../port.ts';
+import type { Refusal } from '../port.ts';
 import { internals } from './internals.ts';
 
 /** A broker answered with an error code. `type` is Kafka's name of it. */
@@ -15,21 +15,21 @@ export class BrokerAnswerError extends LongreinError {
 }
 
 /**
- * Errors after which the same records must not be sent again: they were not written and never will
- * be.
+ * Errors after which it is known that the records were not written, and why. Rights and policies are
+ * somebody's to mend; so is a clock that is wrong (INVALID_TIMESTAMP).
  */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'MESSAGE_TOO_LARGE',
-  'RECORD_LIST_TOO_LARGE',
-  'INVALID_RECORD',
-  'INVALID_TIMESTAMP',
-  'INVALID_TOPIC_EXCEPTION',
-  'INVALID_REQUIRED_ACKS',
-  'TOPIC_AUTHORIZATION_FAILED',
-  'CLUSTER_AUTHORIZATION_FAILED',
-  'UNSUPPORTED_FOR_MESSAGE_FORMAT',
-  'UNSUPPORTED_COMPRESSION_TYPE',
-  'POLICY_VIOLATION',
+const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
+  ['MESSAGE_TOO_LARGE', 'too-large'],
+  ['RECORD_LIST_TOO_LARGE', 'too-large'],
+  ['INVALID_RECORD', 'invalid'],
+  ['INVALID_TIMESTAMP', 'not-allowed'],
+  ['INVALID_TOPIC_EXCEPTION', 'invalid'],
+  ['INVALID_REQUIRED_ACKS', 'invalid'],
+  ['TOPIC_AUTHORIZATION_FAILED', 'not-allowed'],
+  ['CLUSTER_AUTHORIZATION_FAILED', 'not-allowed'],
+  ['UNSUPPORTED_FOR_MESSAGE_FORMAT', 'invalid'],
+  ['UNSUPPORTED_COMPRESSION_TYPE', 'invalid'],
+  ['POLICY_VIOLATION', 'not-allowed'],
 ]);
 
 /** The error for a code in an answer; `about` says which topic, partition or group it concerns. */
@@ -48,8 +48,8 @@ export function answerType(error: unknown): string | undefined {
   return error instanceof BrokerAnswerError ? error.type : undefined;
 }
 
-export function appendFailureOf(type: string): AppendFailure {
-  return REFUSALS.has(type) ? 'refused' : 'uncertain';
+export function appendFailureOf(type: string): 'uncertain' | Refusal {
+  return REFUSALS.get(type) ?? 'uncertain';
 }
 
 /** Wrong credentials, as opposed to a broker that cannot be reached. */

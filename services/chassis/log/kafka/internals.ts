@@ -15,7 +15,13 @@ const EXPECTED_VERSION = '2.2.4';
 
 /** One request as kafkajs encodes it and decodes its answer. */
 export type WireRequest = Readonly<{
-  request: Readonly<{ apiKey: number; apiVersion: number; apiName: string }>;
+  request: Readonly<{
+    apiKey: number;
+    apiVersion: number;
+    apiName: string;
+    /** The body as kafkajs copies it into the request. */
+    encode?: () => Promise<Readonly<{ buf: Buffer; buffer: Buffer }>>;
+  }>;
   response: Readonly<{
     decode(payload: Buffer): Promise<unknown>;
     parse(decoded: unknown): Promise<unknown>;
@@ -40,6 +46,8 @@ export type WireBroker = Readonly<{
     pool: readonly WireConnection[];
     send(request: WireRequest): Promise<unknown>;
   }>;
+  /** What the broker speaks, by the number of the request; there once it is connected. */
+  versions?: Readonly<Record<number, Readonly<{ minVersion: number; maxVersion: number }>>>;
   connect(): Promise<void>;
   isConnected(): boolean;
   lookupRequest(apiKey: number, definition: unknown): (args: object) => WireRequest;

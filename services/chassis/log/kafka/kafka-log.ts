@@ -99,6 +99,11 @@ class KafkaLog implements LogPort {
 
   bounds: LogPort['bounds'] = (topic) => this.#topics.bounds(topic);
 
+  topicId: LogPort['topicId'] = (topic) => this.#topics.id(topic);
+
+  offsetAt: LogPort['offsetAt'] = (partition, timestampMs) =>
+    this.#topics.offsetAt(partition, timestampMs);
+
   async ensureTopics(specs: readonly TopicSpec[]): Promise<void> {
     await this.#topics.ensure(specs);
   }

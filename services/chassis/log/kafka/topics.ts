@@ -1,15 +1,17 @@
 /** Topics as a whole: creating what is missing, bounds, deleting what is no longer needed. */
 import { LongreinError } from '../../errors.ts';
-import { partitionKey, refuseOtherCount, trimOutOfRange } from '../log-error.ts';
+import { partitionKey, refuseOtherCount, topicUnknown, trimOutOfRange } from '../log-error.ts';
 import type { Bounds, PartitionName, TopicSpec } from '../port.ts';
 import type { KafkaConnections } from './client.ts';
 import { answerType, brokerAnswerError, throwIfFailed } from './failure.ts';
+import { askTopicId } from './topic-id.ts';
 import { isServed, partitionCount } from './topic-metadata.ts';
 import { Wake } from './wake.ts';
 import type { Answers } from './wire.ts';
 
 const EARLIEST = '-2';
 const LATEST = '-1';
+const NO_OFFSET = -1;
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 const OFFSET_OUT_OF_RANGE = 1;
@@ -60,6 +62,38 @@ export class KafkaTopics {
         [...nodes].map(([id, list]) => this.#boundsAt(id, topic, list)),
       );
       return new Map(parts.flat().sort(([a], [b]) => a - b));
+    });
+  }
+
+  /** See `LogPort.topicId`. */
+  async id(topic: string): Promise<string | undefined> {
+    const [nodeId] = new Set((await this.#connections.leaders(topic)).values());
+    if (nodeId === undefined || nodeId < 0)
+      throw brokerAnswerError(LEADER_NOT_AVAILABLE, `Topic ${topic}`);
+    const found = await this.#connections.use(nodeId, (broker) => askTopicId(broker, topic));
+    if (found?.errorCode === UNKNOWN_TOPIC) {
+      this.#connections.forget(topic);
+      throw topicUnknown(topic);
+    }
+    throwIfFailed(found?.errorCode ?? 0, `Topic ${topic}`);
+    return found?.id;
+  }
+
+  /** See `LogPort.offsetAt`. */
+  async offsetAt({ topic, partition }: PartitionName, timestampMs: number): Promise<number> {
+    return this.#routed(topic, async () => {
+      const nodeId = await this.#connections.leaderOf({ topic, partition });
+      const found = await this.#offsets(nodeId, topic, {
+        partitions: [partition],
+        timestamp: String(Math.max(0, Math.floor(timestampMs))),
+      });
+      const offset = found.get(partition) ?? NO_OFFSET;
+      if (offset !== NO_OFFSET) return offset;
+      const ends = await this.#offsets(nodeId, topic, {
+        partitions: [partition],
+        timestamp: LATEST,
+      });
+      return ends.get(partition) ?? 0;
     });
   }
 
@@ -143,18 +177,25 @@ export class KafkaTopics {
     topic: string,
     partitions: readonly number[],
   ): Promise<[number, Bounds][]> {
-    const list = async (timestamp: string): Promise<Map<number, number>> => {
-      const topics = [
-        { topic, partitions: partitions.map((partition) => ({ partition, timestamp })) },
-      ];
-      const request = { replicaId: REPLICA_OF_NONE, isolationLevel: 0, topics };
-      return offsetsOf(await this.#connections.ask(nodeId, 'ListOffsets', request));
-    };
+    const list = (timestamp: string): Promise<Map<number, number>> =>
+      this.#offsets(nodeId, topic, { partitions, timestamp });
     const [lows, highs] = [await list(EARLIEST), await list(LATEST)];
     return partitions.map((partition) => [
       partition,
       { low: lows.get(partition) ?? 0, high: highs.get(partition) ?? 0 },
     ]);
+  }
+
+  async #offsets(
+    nodeId: number,
+    topic: string,
+    asked: { partitions: readonly number[]; timestamp: string },
+  ): Promise<Map<number, number>> {
+    const { timestamp } = asked;
+    const partitions = asked.partitions.map((partition) => ({ partition, timestamp }));
+    const topics = [{ topic, partitions }];
+    const request = { replicaId: REPLICA_OF_NONE, isolationLevel: 0, topics };
+    return offsetsOf(await this.#connections.ask(nodeId, 'ListOffsets', request));
   }
 
   /** Tries again for a while when a partition is between two leaders. */

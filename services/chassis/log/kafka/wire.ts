@@ -97,6 +97,23 @@ export async function askFetch(
   };
 }
 
+/** The raw bytes of the answer to a request that kafkajs does not know in this version. */
+export async function askRaw(
+  broker: WireBroker,
+  request: Readonly<{ apiKey: number; apiVersion: number; apiName: string; body: Buffer }>,
+): Promise<Buffer> {
+  const { body, ...named } = request;
+  const encoded = async () => ({ buf: body, buffer: body });
+  const decode = async (payload: Buffer): Promise<unknown> => ({ payload });
+  await connectOnce(broker, 0);
+  const answer = await broker.connectionPool.send({
+    request: { ...named, encode: encoded },
+    response: { decode, parse: untouched },
+    logResponseError: false,
+  });
+  return (answer as { payload: Buffer }).payload;
+}
+
 function encode(broker: WireBroker, api: string, args: object): WireRequest {
   const apiKey = internals.apiKeys[api];
   if (apiKey === undefined) throw new TypeError(`kafkajs does not know the request ${api}`);

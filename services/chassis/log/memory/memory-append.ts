@@ -3,7 +3,7 @@
  */
 import type { AppendError } from '../append-error.ts';
 import { appendFailed } from '../log-error.ts';
-import type { AppendFailure, OutgoingRecord, PartitionName } from '../port.ts';
+import type { OutgoingRecord, PartitionName, Refusal } from '../port.ts';
 import type { AppendFault, MemoryCluster } from './memory-cluster.ts';
 
 const BATCH_OVERHEAD_BYTES = 61;
@@ -39,10 +39,11 @@ export function sendAppend(cluster: MemoryCluster, append: MemoryAppend): void {
 function arrive(cluster: MemoryCluster, append: MemoryAppend): AppendAnswer {
   const { partition, records, fault } = append;
   if (fault === 'lost') return failed(append, 'uncertain', 'the connection was lost');
-  if (fault === 'refused') return failed(append, 'refused', 'not authorised');
+  if (fault === 'refused') return failed(append, 'not-allowed', 'not authorised');
+  if (fault === 'too-large') return failed(append, 'too-large', 'too many bytes');
   const bytesMax = cluster.topics.find(partition.topic)?.appendBytesMax;
   if (bytesMax !== undefined && sizeOf(records) > bytesMax) {
-    return failed(append, 'refused', `more than ${bytesMax} bytes`);
+    return failed(append, 'too-large', `more than ${bytesMax} bytes`);
   }
   const baseOffset = cluster.write(partition, records);
   if (baseOffset === undefined) return failed(append, 'uncertain', 'no such partition');
@@ -50,8 +51,8 @@ function arrive(cluster: MemoryCluster, append: MemoryAppend): AppendAnswer {
   return { baseOffset };
 }
 
-function failed(append: MemoryAppend, failure: AppendFailure, reason: string): AppendAnswer {
-  return { error: appendFailed(failure, append, reason) };
+function failed(append: MemoryAppend, known: 'uncertain' | Refusal, reason: string): AppendAnswer {
+  return { error: appendFailed(known, append, reason) };
 }
 
 /** About what Kafka would count. */

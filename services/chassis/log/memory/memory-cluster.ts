@@ -12,8 +12,8 @@ import { eventLoopScheduler, type Scheduler } from './scheduler.ts';
 
 /**
  * What becomes of an append. `ok`: written and acknowledged. `lost`: not written, outcome
- * uncertain. `lost-ack`: written, outcome uncertain. `refused`: not written, and the caller is told
- * so. With `delayMs` it is written that much later, and acknowledged, unless the caller was told
+ * uncertain. `lost-ack`: written, outcome uncertain. `refused`, `too-large`: not written, and the
+ * caller is told so. With `delayMs` it is written that much later, and acknowledged, unless the caller was told
  * after `timeoutMs` that the outcome is uncertain.
  */
 export type AppendFault =
@@ -21,6 +21,7 @@ export type AppendFault =
   | 'lost'
   | 'lost-ack'
   | 'refused'
+  | 'too-large'
   | Readonly<{ delayMs: number; timeoutMs?: number }>;
 
 export type MemoryFaults = Readonly<{
@@ -81,7 +82,7 @@ export class MemoryCluster {
   group(name: string): MemoryGroup {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
-    const group = new MemoryGroup(this.scheduler, (topics) => this.topics.partitionCounts(topics));
+    const group = new MemoryGroup(this.scheduler, (topics) => this.topics.lastCounts(topics));
     this.#groups.set(name, group);
     return group;
   }

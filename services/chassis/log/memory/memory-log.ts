@@ -2,7 +2,7 @@
  * The log port over a cluster in memory: what one program sees of it, until it closes or crashes.
  */
 import { InvariantError } from '../../errors.ts';
-import { appendFailed, logClosed } from '../log-error.ts';
+import { appendFailed, logClosed, partitionKey, topicUnknown } from '../log-error.ts';
 import type {
   Bounds,
   LogPort,
@@ -84,6 +84,18 @@ export class MemoryLog implements LogPort {
     return this.#later(() => {
       const { partitions } = this.#cluster.topics.get(topic);
       return new Map(partitions.map(({ bounds }, partition) => [partition, bounds]));
+    });
+  }
+
+  topicId(topic: string): Promise<string | undefined> {
+    return this.#later(() => this.#cluster.topics.get(topic).id);
+  }
+
+  offsetAt(name: PartitionName, timestampMs: number): Promise<number> {
+    return this.#later(() => {
+      const partition = this.#cluster.topics.get(name.topic).partitions[name.partition];
+      if (partition === undefined) throw topicUnknown(partitionKey(name));
+      return partition.offsetAt(timestampMs);
     });
   }
 

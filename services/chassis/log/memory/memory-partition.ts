@@ -37,6 +37,12 @@ export class MemoryPartition {
     return this.#records.slice(start, start + countMax);
   }
 
+  /** See `LogPort.offsetAt`. */
+  offsetAt(timestampMs: number): number {
+    const found = this.#records.find((record) => record.timestampMs >= timestampMs);
+    return found?.offset ?? this.bounds.high;
+  }
+
   /** Throws `OFFSET_OUT_OF_RANGE` above the high offset; below the low one nothing happens. */
   trim(beforeOffset: number): void {
     const { low, high } = this.bounds;

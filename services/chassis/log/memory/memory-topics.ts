@@ -7,20 +7,30 @@ import { MemoryPartition } from './memory-partition.ts';
 const APPEND_BYTES_MAX = 1_048_588;
 
 export type MemoryTopic = Readonly<{
+  id: string;
   partitions: readonly MemoryPartition[];
   appendBytesMax: number;
 }>;
 
 export class MemoryTopics {
   readonly #topics = new Map<string, MemoryTopic>();
+  readonly #counts = new Map<string, number>();
+  #made = 0;
 
   /** Creates what is missing. Throws `TOPIC_PARTITIONS_DIFFER`, and then creates nothing. */
   ensure(specs: readonly TopicSpec[]): void {
     for (const spec of specs)
       refuseOtherCount(spec, this.#topics.get(spec.name)?.partitions.length);
     for (const spec of specs) {
-      if (!this.#topics.has(spec.name)) this.#topics.set(spec.name, newTopic(spec));
+      if (this.#topics.has(spec.name)) continue;
+      this.#topics.set(spec.name, newTopic(spec, ++this.#made));
+      this.#counts.set(spec.name, spec.partitions);
     }
+  }
+
+  /** As an administrator might do at any time. */
+  delete(topic: string): void {
+    this.#topics.delete(topic);
   }
 
   find(topic: string): MemoryTopic | undefined {
@@ -38,6 +48,11 @@ export class MemoryTopics {
     return found;
   }
 
+  /** The same for a group: a topic that was deleted keeps the number that it had. */
+  lastCounts(topics: Iterable<string>): Map<string, number> {
+    return new Map([...topics].map((topic) => [topic, this.#counts.get(topic) ?? 0]));
+  }
+
   partitionCounts(topics: Iterable<string>): Map<string, number> {
     const counts = new Map<string, number>();
     for (const topic of topics) counts.set(topic, this.get(topic).partitions.length);
@@ -45,9 +60,10 @@ export class MemoryTopics {
   }
 }
 
-function newTopic({ name, partitions, config }: TopicSpec): MemoryTopic {
+function newTopic({ name, partitions, config }: TopicSpec, made: number): MemoryTopic {
   const configured = config['max.message.bytes'];
   return {
+    id: `${name}#${made}`,
     appendBytesMax: configured === undefined ? APPEND_BYTES_MAX : Number(configured),
     partitions: Array.from(
       { length: partitions },

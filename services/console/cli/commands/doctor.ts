@@ -1,16 +1,19 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { Check } from '../../../../deploy/local/doctor.ts';
 import { localSettings } from '../config.ts';
-import { type CommandSpec, writeJson } from '../context.ts';
+import { type Call, type CommandSpec, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
+import { readTroubles, troubleText } from '../troubles.ts';
 
 /** Says for each thing that the stack needs what is wrong and what to do. */
 export const doctor: CommandSpec = {
   name: 'doctor',
-  about: 'look at everything that the local stack needs; changes nothing',
+  about: 'look at everything that the stack needs and at what stands still; changes nothing',
   examples: ['longrein doctor'],
   async run(call) {
     const { doctor: examine } = await import('../../../../deploy/local/doctor.ts');
-    const checks = await examine({ settings: localSettings(call.environment) });
+    const local = await examine({ settings: localSettings(call.environment) });
+    const checks = [...local, ...(await logChecks(call, local))];
     const well = checks.every((check) => check.ok);
     if (call.json) {
       writeJson(call, { well, checks });
@@ -26,3 +29,14 @@ export const doctor: CommandSpec = {
     return well ? exitCodes.done : exitCodes.failed;
   },
 };
+
+/** What stands still in the log, where the broker can be reached. */
+async function logChecks(call: Call, local: readonly Check[]): Promise<Check[]> {
+  if (local.find(({ name }) => name === 'broker')?.ok !== true) return [];
+  const troubles = await readTroubles(call.environment, Date.now());
+  if (troubles.length === 0) return [{ name: 'log', ok: true, detail: 'nothing stands still' }];
+  return troubles.map((trouble) => {
+    const { where, fix, stops } = trouble;
+    return { name: where, ok: !stops, detail: troubleText(trouble), fix };
+  });
+}

@@ -2,19 +2,23 @@ import type { StackStatus } from '../../../../deploy/local/stack.ts';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, type Context, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
+import type { Trouble } from '../log-state.ts';
 import { table } from '../table.ts';
+import { readTroubles, troubleText } from '../troubles.ts';
 
 /** Looks at every address and process of the stack. */
 export const status: CommandSpec = {
   name: 'status',
-  about: 'show what runs; exit 1 if something does not',
+  about: 'show what runs and what stands still; exit 1 if something does not',
   examples: ['longrein status', 'longrein status --json'],
   async run(call) {
     const { status: look } = await import('../../../../deploy/local/stack.ts');
     const seen = await look({ settings: localSettings(call.environment) });
-    const well = isWell(seen);
-    if (call.json) writeJson(call, { well, ...seen });
-    else call.terminal.out(tell(call, seen));
+    const reachable = seen.brokers?.ok === true;
+    const troubles = reachable ? await readTroubles(call.environment, Date.now()) : [];
+    const well = isWell(seen) && !troubles.some(({ stops }) => stops);
+    if (call.json) writeJson(call, { well, ...seen, troubles });
+    else call.terminal.out(`${tell(call, seen)}${tellTroubles(call, troubles)}`);
     return well ? exitCodes.done : exitCodes.failed;
   },
 };
@@ -46,6 +50,16 @@ function tell(context: Context, seen: StackStatus): string {
   });
   const fix = isWell(seen) ? '' : 'Start what is missing with: longrein up\n';
   return `${text}${dim(`state in ${seen.stateDir}`)}\n${fix}`;
+}
+
+/** Partitions that stand still, each with the command that mends it. */
+function tellTroubles({ terminal }: Context, troubles: readonly Trouble[]): string {
+  const { red, yellow, bold } = terminal.colors;
+  const lines = troubles.map((trouble) => {
+    const mark = trouble.stops ? red('stopped') : yellow('slow   ');
+    return `${mark}  ${trouble.where}: ${troubleText(trouble)}\n${bold('    fix')}  ${trouble.fix}\n`;
+  });
+  return lines.length === 0 ? '' : `\n${lines.join('')}`;
 }
 
 const backing = ['broker', 'registry', 'clickhouse'];

@@ -123,6 +123,7 @@ test('a host that stops while ClickHouse is away does not claim that the range i
   world.publishGoal('g');
   await world.clock.run(2_000);
   await world.settled(first.host.stop(5_000));
+  expect(first.lines.filter(({ level }) => level === 'error')).toEqual([]);
   world.table.behaviour = () => 'store';
   await world.start('two', 'event-store');
   await world.storeAll();

@@ -25,6 +25,69 @@ const acknowledgeAll = (bench: BenchSession): void => {
   }
 };
 
+describe('a goal that the broker will not let pass', () => {
+  const refuse = (bench: BenchSession, type: string): void => {
+    const sent = bench.events.findLast((one) => one.type === type);
+    const data = {
+      record: sent?.record ?? '',
+      index: sent?.index ?? 0,
+      code: 'DELIVERY_TOO_LARGE',
+    };
+    const message = text('more than 10 bytes');
+    bench.append([event('delivery.refused', data, { message })], 'intake');
+  };
+  const rejection = {
+    type: 'goal.rejected',
+    data: { code: 'DELIVERY_TOO_LARGE', deadLetter: false },
+  };
+
+  test('into its session is rejected with the reason, and its log closes', () => {
+    const bench = goalLog();
+    bench.input(goalInput());
+    bench.settle();
+    refuse(bench, 'goal.admitted');
+    const [rejected, ...rest] = drafts(bench);
+    expect(rest).toEqual([]);
+    expect(rejected).toMatchObject(rejection);
+    expect(String(rejected?.content?.message?.body)).toContain('more than 10 bytes');
+    bench.append(drafts(bench), 'intake');
+    bench.append(drafts(bench), 'intake');
+    acknowledgeAll(bench);
+    expect(drafts(bench)).toEqual([event('session.closed', {})]);
+  });
+
+  test('is rejected also where its cancel was on the way already', () => {
+    const bench = goalLog();
+    bench.input(goalInput());
+    bench.settle();
+    bench.input(cancelInput());
+    bench.settle();
+    refuse(bench, 'goal.admitted');
+    expect(drafts(bench)[0]).toMatchObject(rejection);
+  });
+
+  test('is not rejected for a cancel that alone is refused: its session runs', () => {
+    const bench = goalLog();
+    bench.input(goalInput());
+    bench.settle();
+    acknowledgeAll(bench);
+    bench.input(cancelInput());
+    bench.settle();
+    refuse(bench, 'goal.cancel-forwarded');
+    expect(drafts(bench)).toEqual([]);
+    bench.input(event('session.ended', { session: 'ses_1', status: 'completed' }));
+    expect(drafts(bench).map(({ type }) => type)).toEqual(['goal.ended', 'session.closed']);
+  });
+
+  test('to the log of its key is rejected', () => {
+    const bench = goalLog();
+    bench.input(goalInput({ key: 'k' }));
+    expect(bench.typesOf(bench.settle())).toEqual(['goal.queued']);
+    refuse(bench, 'goal.queued');
+    expect(drafts(bench)[0]).toMatchObject(rejection);
+  });
+});
+
 describe('a goal without a key', () => {
   test('is admitted at once, with all that it carries', () => {
     const bench = goalLog();

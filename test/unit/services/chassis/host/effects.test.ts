@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { Draft, InputEventType, SeenEvent } from '../../../../../schemas/event.ts';
+import {
+  type Draft,
+  event,
+  type InputEventType,
+  type SeenEvent,
+  text,
+} from '../../../../../schemas/event.ts';
 import { limits } from '../../../../../schemas/limits.ts';
 import { EffectTable } from '../../../../../services/chassis/host/effects.ts';
 import type { EffectJob, HostedService } from '../../../../../services/chassis/host/ports.ts';
 import { type Batch, PartitionWriter } from '../../../../../services/chassis/host/writer.ts';
+import { AppendError } from '../../../../../services/chassis/log/append-error.ts';
 import { outcomeId } from '../../../../../services/chassis/protocol/ids.ts';
 import {
   foldEntry,
@@ -41,7 +48,7 @@ type Run = Readonly<{
   fail(thrown: unknown): void;
 }>;
 
-function bench() {
+function bench(job: { unrecorded?: true } = {}) {
   const clock = new VirtualClock(0);
   const logger = keepingLogger();
   const ports = quietPorts(new ScriptedLog(), clock, { logger });
@@ -60,6 +67,7 @@ function bench() {
           runs.push({ call, signal, end: resolve, fail: reject });
         }),
       notStarted: (reason) => completed(call, `not started: ${reason}`),
+      ...(job.unrecorded ? { unrecorded: (_outcome, why) => failedCall(call, why.code) } : {}),
     };
   };
   const service: HostedService = {
@@ -91,6 +99,12 @@ function claimedSession(...calls: readonly string[]) {
     return { type, data, record: 'trn_1', index } as unknown as SeenEvent;
   });
   return { entry, claims, core: entry.core };
+}
+
+function failedCall(call: string, code: string): Draft<'tool.failed'> {
+  const told = { call, claim: '', attempt: 1, tool: 'count', durationMs: 0 };
+  const data = { ...told, code, class: 'limit' as const, retryable: false };
+  return event('tool.failed', data, { message: text('no room') });
 }
 
 const nobodyGone = (): boolean => false;
@@ -137,13 +151,51 @@ describe('an effect', () => {
     expect(table.size).toBe(0);
   });
 
-  test('whose outcome the broker refuses leaves the table: its claim is lost', async () => {
-    const { start, runs, table, pushed } = bench();
+  test('whose outcome the broker refuses for now stays in the table, and is sent again', async () => {
+    const { start, runs, table, pushed, clock, logger } = bench();
     const { entry, claims, core } = claimedSession('c1');
     start(entry, claims);
     runs[0]?.end(completed('c1', ''));
     await settled();
-    pushed[0]?.onRefused?.(new Error('refused'));
+    pushed[0]?.onRefused?.(new AppendError('not-allowed', 'no right to write'), true);
+    await clock.run(1_000);
+    expect(pushed).toHaveLength(2);
+    expect(pushed[1]?.records).toEqual(pushed[0]?.records);
+    expect(table.lostCalls('supervisor', core, nobodyGone)).toEqual({});
+    expect(logger.lines.map(({ level }) => level)).toEqual(['error']);
+    table.readBack(outcomeId('c1', 'trn_1#0'));
+    pushed[1]?.onRefused?.(new AppendError('not-allowed', 'no right to write'), true);
+    await clock.run(100_000);
+    expect([pushed.length, table.size]).toEqual([2, 0]);
+  });
+
+  test('whose outcome fits into no record ends as a failure that says so, under the same id', async () => {
+    const { start, runs, table, pushed } = bench({ unrecorded: true });
+    const { entry, claims, core } = claimedSession('c1');
+    start(entry, claims);
+    runs[0]?.end(completed('c1', ''));
+    await settled();
+    pushed[0]?.onRefused?.(new AppendError('too-large', 'more than 1 byte'), true);
+    expect(pushed.map(({ records }) => records[0]?.id)).toEqual([
+      outcomeId('c1', 'trn_1#0'),
+      outcomeId('c1', 'trn_1#0'),
+    ]);
+    expect(pushed[1]?.records[0]?.body).toMatchObject({
+      event: { type: 'tool.failed', data: { claim: 'trn_1#0', code: 'OUTCOME_TOO_LARGE' } },
+    });
+    expect(table.lostCalls('supervisor', core, nobodyGone)).toEqual({});
+    pushed[1]?.onRefused?.(new AppendError('too-large', 'more than 1 byte'), true);
+    expect(table.lostCalls('supervisor', core, nobodyGone)).toEqual({ c1: 'runner-gone' });
+  });
+
+  test('whose outcome fits into no record, with nothing in its place, is lost', async () => {
+    const { start, runs, table, pushed, lost } = bench();
+    const { entry, claims, core } = claimedSession('c1');
+    start(entry, claims);
+    runs[0]?.end(completed('c1', ''));
+    await settled();
+    pushed[0]?.onRefused?.(new AppendError('too-large', 'more than 1 byte'), true);
+    expect([pushed.length, lost]).toEqual([1, [session]]);
     expect(table.lostCalls('supervisor', core, nobodyGone)).toEqual({ c1: 'runner-gone' });
   });
 });

@@ -278,6 +278,8 @@ test('a partition that cannot be looked at for a while is opened when it can', a
     reader: (...given) => log.reader(...given),
     ensureTopics: (...given) => log.ensureTopics(...given),
     trim: (...given) => log.trim(...given),
+    topicId: (...given) => log.topicId(...given),
+    offsetAt: (...given) => log.offsetAt(...given),
     close: () => log.close(),
     bounds: (name) => {
       // The start itself asks too, and has its own patience.

@@ -13,12 +13,11 @@ const at = { topic: 'longrein.sessions.normal', partition: 2 };
 function bench() {
   const log = new ScriptedLog();
   const closed = new ClosedSessions(at, []);
-  const place = { offset: 0 };
-  const currentMarks = (): Watermark[] => [
-    { ...at, service: 'planner', offset: place.offset, acceptance: {} },
-  ];
+  const place: { offset: number; heldBy?: string } = { offset: 0 };
+  const currentMarks = (): Watermark[] => [{ ...at, service: 'planner', acceptance: {}, ...place }];
   const partition = { closed, currentMarks } as unknown as Partition;
-  const writer = new MarkWriter(new Watermarks(quietPorts(log, new VirtualClock())));
+  const watermarks = new Watermarks(quietPorts(log, new VirtualClock()));
+  const writer = new MarkWriter(watermarks);
   const committed: unknown[] = [];
   const membership: Membership = {
     commit: async (offsets) => void committed.push(...offsets),
@@ -26,7 +25,7 @@ function bench() {
   };
   const write = (): Promise<void> => writer.write([partition], membership);
   const keys = (): string[] => (log.appends.at(-1)?.records ?? []).map(({ key }) => key);
-  return { log, closed, place, write, keys, committed };
+  return { log, closed, place, write, keys, committed, watermarks };
 }
 
 test('marks are written when they have moved, and the offsets of the group follow', async () => {
@@ -77,4 +76,36 @@ test('no mark passes a closing that is not remembered: not after a failure, nor 
   ]);
   log.appends[1]?.acknowledge(0);
   await second;
+});
+
+test('a mark never goes back, not even below one that this host did not write', async () => {
+  const { log, place, write, watermarks } = bench();
+  await watermarks.start();
+  const known = { ...at, service: 'planner', offset: 40, acceptance: {} };
+  void watermarks.write([known], []);
+  const [append] = log.appends.splice(0);
+  log.deliver({ topic: 'longrein.watermarks', partition: 0 }, append?.records ?? []);
+  place.offset = 39;
+  await write();
+  expect(log.appends).toEqual([]);
+  place.offset = 41;
+  void write();
+  await settled();
+  expect(log.appends).toHaveLength(1);
+});
+
+test('who holds a mark that stands still is written, once', async () => {
+  const { log, place, write } = bench();
+  place.offset = 5;
+  const first = write();
+  await settled();
+  log.appends[0]?.acknowledge(0);
+  await first;
+  place.heldBy = 'ses_stuck';
+  const second = write();
+  await settled();
+  log.appends[1]?.acknowledge(1);
+  await second;
+  await write();
+  expect(log.appends).toHaveLength(2);
 });

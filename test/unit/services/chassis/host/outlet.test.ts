@@ -18,6 +18,7 @@ const origin: DeliveryOrigin = {
   service: 'intake',
   session: { session: 'goal_x', tenant: 'acme', principal: 'mary', labels: { team: 'red' } },
   traceparent: '00-a-b-01',
+  wanted: () => true,
 };
 const relay: Delivery = {
   to: 'log',
@@ -143,8 +144,37 @@ test.each([relay, message])('it says so when the broker will never take it ($to)
   const { log, outlet } = bench();
   const delivered = outlet.deliver(one, origin);
   await settled();
-  log.appends[0]?.fail('refused');
-  await expect(delivered).rejects.toThrow('refused');
+  log.appends[0]?.fail('too-large');
+  const refused = { code: 'DELIVERY_TOO_LARGE', message: 'scripted: too-large' };
+  expect(await delivered).toEqual({ refused });
+});
+
+test.each([relay, message])(
+  'what is not allowed is sent again until it is, and once another host sends it no more ($to)',
+  async (one) => {
+    const { log, clock, outlet } = bench();
+    const want = { still: true };
+    const delivered = outlet.deliver(one, { ...origin, wanted: () => want.still });
+    const refuse = async (): Promise<void> => {
+      await settled();
+      log.appends.at(-1)?.fail('refused');
+      await settled();
+    };
+    await refuse();
+    await clock.run(1_000);
+    expect(log.appends[1]?.records).toEqual(log.appends[0]?.records);
+    await refuse();
+    want.still = false;
+    await clock.run(10_000);
+    expect(await delivered).toBe('unwanted');
+    expect(log.appends).toHaveLength(2);
+  },
+);
+
+test('what is not wanted is not even sent', async () => {
+  const { log, outlet } = bench();
+  expect(await outlet.deliver(message, { ...origin, wanted: () => false })).toBe('unwanted');
+  expect(log.appends).toEqual([]);
 });
 
 test('deliveries to one destination keep their order', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../../schemas/limits.ts';
 import { Ownership } from '../../../../../services/chassis/host/ownership.ts';
-import type { Heartbeat, Presence } from '../../../../../services/chassis/host/presence.ts';
+import type { ListedEpoch, Presence } from '../../../../../services/chassis/host/presence.ts';
 import { PartitionWriter } from '../../../../../services/chassis/host/writer.ts';
 import {
   type AcceptanceState,
@@ -9,7 +9,7 @@ import {
 } from '../../../../../services/chassis/protocol/acceptance.ts';
 import { parseHeader, type RecordHeader } from '../../../../../services/chassis/protocol/record.ts';
 import { headerOf } from '../../../../support/placed-record.ts';
-import { quietPorts } from '../../../../support/quiet-ports.ts';
+import { keepingLogger, quietPorts } from '../../../../support/quiet-ports.ts';
 import { ScriptedLog, settled } from '../../../../support/scripted-log.ts';
 import { VirtualClock } from '../../../../support/virtual-clock.ts';
 import { epochBody } from '../../../../support/written-session.ts';
@@ -21,12 +21,19 @@ const services = ['planner', 'supervisor'];
 function bench() {
   const log = new ScriptedLog();
   const clock = new VirtualClock();
-  const ports = quietPorts(log, clock);
+  const logger = keepingLogger();
+  const ports = quietPorts(log, clock, { logger });
+  /** Instances that have ended, and epochs that their owners list: `incarnation/epoch`. */
   const gone = new Set<string>();
-  const beats: Pick<Heartbeat, 'incarnation' | 'partitions'>[] = [];
+  const listed = new Set<string>();
+  const startMs = clock.nowMs();
   const presence = {
-    isGone: (incarnation: string) => gone.has(incarnation),
-    alive: () => beats,
+    markMs: () => clock.nowMs() - startMs,
+    unlistedMs: ({ incarnation, epoch, partition }: ListedEpoch, sinceMs: number) => {
+      expect(partition).toBe('longrein.sessions.normal/0');
+      if (gone.has(incarnation)) return Number.POSITIVE_INFINITY;
+      return listed.has(`${incarnation}/${epoch}`) ? 0 : clock.nowMs() - startMs - sinceMs;
+    },
   } as unknown as Presence;
   const writer = new PartitionWriter(at, ports, { onAppended: () => undefined });
   const ownership = new Ownership(at, { services, identity }, { ports, presence, writer });
@@ -52,7 +59,20 @@ function bench() {
     await settled();
     return land();
   };
-  return { log, clock, gone, beats, ownership, acceptance, read, requested, land, own };
+  return {
+    log,
+    clock,
+    logger,
+    gone,
+    listed,
+    writer,
+    ownership,
+    acceptance,
+    read,
+    requested,
+    land,
+    own,
+  };
 }
 
 const other = (number: number, names = services): RecordHeader =>
@@ -103,9 +123,9 @@ describe('a host that was overtaken', () => {
   });
 
   test('does not ask again while the owner is heard, and asks when it is gone', async () => {
-    const { own, read, log, clock, gone, beats, land, requested } = bench();
+    const { own, read, log, clock, gone, listed, land, requested } = bench();
     await own();
-    beats.push({ incarnation: 'theirs', partitions: { 'longrein.sessions.normal/0': 2 } });
+    listed.add('theirs/2');
     read(other(2));
     await clock.run(10 * longMs);
     expect(log.appends).toHaveLength(1);
@@ -116,21 +136,45 @@ describe('a host that was overtaken', () => {
     expect(await land()).toEqual({ won: services, lost: [] });
   });
 
-  test('asks again when the owner is heard, but does not name the partition as its own', async () => {
-    const { own, read, log, clock, beats } = bench();
+  test('asks again a time T after it read the epoch, where the owner never lists it', async () => {
+    const { own, read, log, clock, listed } = bench();
     await own();
-    beats.push({ incarnation: 'theirs', partitions: { 'longrein.sessions.normal/1': 2 } });
+    listed.add('theirs/1');
+    await clock.run(10 * longMs);
     read(other(2));
     await clock.run(longMs);
+    expect(log.appends).toHaveLength(1);
+    await clock.run(longMs / 2);
     expect(log.appends).toHaveLength(2);
+  });
+
+  test('of another group waits three times as long: the own group of the owner comes first', async () => {
+    const { own, read, log, clock } = bench();
+    await own();
+    read(other(2, ['planner', 'supervisor', 'aggregator']));
+    await clock.run(3 * longMs);
+    expect(log.appends).toHaveLength(1);
+    await clock.run(longMs / 2);
+    expect(log.appends).toHaveLength(2);
+  });
+
+  test('waits anew for each owner: who takes over in between gets its time', async () => {
+    const { own, read, log, clock } = bench();
+    await own();
+    read(other(2));
+    await clock.run(longMs - 1);
+    read(other(3));
+    await clock.run(longMs);
+    expect(log.appends).toHaveLength(1);
   });
 });
 
 describe('a request', () => {
   test('that was void is made again, but only when the owner is gone', async () => {
-    const { ownership, acceptance, read, land, log, clock, gone } = bench();
+    const { ownership, acceptance, read, land, log, clock, gone, listed } = bench();
     ownership.ask(acceptance);
     await settled();
+    listed.add('theirs/1');
     read(other(1));
     expect(await land()).toEqual({ won: [], lost: [] });
     await clock.run(10 * longMs);
@@ -161,13 +205,48 @@ describe('a request', () => {
   });
 
   test('that the broker refuses is made again later: the right to write may come back', async () => {
-    const { ownership, acceptance, log, clock } = bench();
+    const { ownership, acceptance, log, clock, logger } = bench();
     ownership.ask(acceptance);
     await settled();
     log.appends[0]?.fail('refused');
     await settled();
     await clock.run(longMs);
     expect(log.appends).toHaveLength(2);
+    expect(logger.lines.filter(({ level }) => level === 'error').at(-1)).toMatchObject({
+      message: 'partition not served: epoch refused',
+      fields: { ...at, refusals: 1 },
+    });
+  });
+
+  test('that is refused again and again is made less and less often, and still lands in the end', async () => {
+    const { ownership, acceptance, log, clock, land } = bench();
+    ownership.ask(acceptance);
+    for (let refusals = 0; refusals < 10; refusals++) {
+      await settled();
+      log.appends.at(-1)?.fail('refused');
+      await settled();
+      await clock.run(60_000, () => log.appends.length > refusals + 1);
+    }
+    const count = log.appends.length;
+    expect(count).toBe(11);
+    log.appends.at(-1)?.fail('refused');
+    await settled();
+    await clock.run(30_000);
+    expect(log.appends).toHaveLength(count);
+    await clock.run(30_000);
+    expect(await land()).toEqual({ won: services, lost: [] });
+  });
+
+  test('that was not sent before the partition was taken away is not sent at all', async () => {
+    const { ownership, acceptance, log, writer } = bench();
+    const held = { records: [{ id: 'epo_0', body: epochBody(), traceparent: '' }] };
+    writer.push(held);
+    await settled();
+    ownership.ask(acceptance);
+    ownership.release();
+    log.appends[0]?.acknowledge(0);
+    await settled();
+    expect(log.appends).toHaveLength(1);
   });
 });
 
@@ -203,6 +282,7 @@ describe('a partition that was taken away', () => {
 test('after a refusal the numbers are abandoned with their epoch: nothing until the next is read', async () => {
   const { own, ownership, acceptance, log, land } = bench();
   await own();
+  ownership.renew(acceptance);
   ownership.renew(acceptance);
   await settled();
   expect([ownership.epochs.size, log.appends.length]).toEqual([0, 2]);

@@ -3,7 +3,7 @@ import { limits } from '../../../../../schemas/limits.ts';
 import { presenceTopic } from '../../../../../schemas/topics.ts';
 import { type Heartbeat, Presence } from '../../../../../services/chassis/host/presence.ts';
 import { createFixedCodec } from '../../../../../services/chassis/log/codec.ts';
-import { quietPorts } from '../../../../support/quiet-ports.ts';
+import { keepingLogger, quietPorts } from '../../../../support/quiet-ports.ts';
 import { ScriptedLog, settled } from '../../../../support/scripted-log.ts';
 import { VirtualClock } from '../../../../support/virtual-clock.ts';
 
@@ -24,7 +24,8 @@ async function bench() {
   const log = new ScriptedLog();
   const clock = new VirtualClock();
   let changes = 0;
-  const presence = new Presence(quietPorts(log, clock), {
+  const logger = keepingLogger();
+  const presence = new Presence(quietPorts(log, clock, { logger }), {
     incarnation: 'mine',
     describe: () => beat('mine', clock.nowMs()),
     onChange: () => {
@@ -46,7 +47,7 @@ async function bench() {
       if (incarnations.length > 0) hear(...incarnations);
     }
   };
-  return { log, clock, presence, hear, pass, changes: () => changes };
+  return { log, clock, logger, presence, hear, pass, changes: () => changes };
 }
 
 describe('an instance', () => {
@@ -101,6 +102,73 @@ describe('who does not hear itself knows nothing', () => {
     await pass(beatMs, 'mine');
     expect(presence.isGone('other')).toBe(true);
   });
+});
+
+describe('an epoch', () => {
+  const owned = { incarnation: 'other', partition: 'longrein.sessions.normal/3', epoch: 7 };
+  const planner = { ...owned, service: 'planner' };
+  const lists = (epoch: number) => ({
+    ...beat('other'),
+    partitions: { [owned.partition]: { planner: epoch } },
+  });
+  const say = (log: ScriptedLog, said: Heartbeat): void =>
+    log.deliver(at, [{ value: codec.encode('presence', said) }]);
+
+  test('is unlisted since it was looked for, as long as its owner does not name it', async () => {
+    const { log, presence, hear, pass } = await bench();
+    hear('mine');
+    await pass(10_000, 'mine');
+    const sinceMs = presence.markMs();
+    for (let passed = 0; passed < 3; passed++) {
+      await pass(beatMs, 'mine', 'other');
+      say(log, lists(6));
+    }
+    expect(presence.unlistedMs(planner, sinceMs)).toBe(3 * beatMs);
+    say(log, lists(7));
+    expect(presence.unlistedMs(planner, sinceMs)).toBe(0);
+    expect(presence.unlistedMs({ ...planner, service: 'supervisor' }, sinceMs)).toBe(3 * beatMs);
+    await pass(2 * beatMs, 'mine', 'other');
+    expect(presence.unlistedMs(planner, sinceMs)).toBe(2 * beatMs);
+  });
+
+  test('that was listed before it was looked for is not taken for listed', async () => {
+    const { log, presence, hear, pass } = await bench();
+    hear('mine');
+    say(log, lists(7));
+    await pass(4 * beatMs, 'mine');
+    const sinceMs = presence.markMs();
+    expect(presence.unlistedMs(planner, sinceMs)).toBe(0);
+    await pass(2 * beatMs, 'mine');
+    expect(presence.unlistedMs(planner, sinceMs)).toBe(2 * beatMs);
+  });
+
+  test('does not get older while nothing is heard', async () => {
+    const { presence, hear, pass } = await bench();
+    hear('mine');
+    await pass(2 * beatMs, 'mine');
+    const sinceMs = presence.markMs();
+    await pass(10 * limits.presenceMs);
+    hear('mine');
+    expect(presence.unlistedMs(planner, sinceMs)).toBe(0);
+  });
+
+  test('of an instance that ended is nobody’s at once', async () => {
+    const { log, presence, hear } = await bench();
+    hear('mine');
+    say(log, { ...lists(7), ended: true });
+    expect(presence.unlistedMs(planner, presence.markMs())).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+test('a heartbeat that the broker refuses is an alarm, once', async () => {
+  const { log, clock, logger } = await bench();
+  for (let n = 0; n < 3; n++) {
+    log.appends.at(-1)?.fail('refused');
+    await settled();
+    await clock.run(beatMs);
+  }
+  const alarms = logger.lines.filter(({ level }) => level === 'error');
+  expect(alarms.map(({ message }) => message)).toEqual(['heartbeat refused: others take over']);
 });
 
 test('the living are those whose heartbeats are not too old, with what they said last', async () => {

@@ -5,6 +5,7 @@ import { SessionTable } from '../../../../../services/chassis/host/session-table
 import { Settler, type SettlerParts } from '../../../../../services/chassis/host/settle.ts';
 import type { Slot } from '../../../../../services/chassis/host/slot.ts';
 import type { Batch } from '../../../../../services/chassis/host/writer.ts';
+import { AppendError } from '../../../../../services/chassis/log/append-error.ts';
 import { MemoryCluster } from '../../../../../services/chassis/log/memory/memory-cluster.ts';
 import { idleLogic, opening, session } from '../../../../support/placed-record.ts';
 import { quietPorts } from '../../../../support/quiet-ports.ts';
@@ -72,7 +73,7 @@ test('a batch that was dropped after its epoch is decided again at once where th
 test('a batch that was refused takes its epoch with it: nothing is decided under it any more', () => {
   const { settler, slot, pushed, epoch } = bench();
   settler.settle(slot);
-  pushed[0]?.onRefused?.(new Error('not authorised'));
+  pushed[0]?.onRefused?.(new AppendError('not-allowed', 'not authorised'), true);
   expect(epoch.renewed).toBe(1);
   expect(pushed).toHaveLength(1);
   epoch.number = 3;

@@ -32,8 +32,11 @@ function bench() {
   const clock = new VirtualClock(Date.UTC(2026, 0, 15));
   const ports = quietPorts(new ScriptedLog(), clock);
   const writer = new KeepingWriter(at, ports, { onAppended: () => undefined });
-  const owner = { owns: true };
-  const timers = new Timers({ ports, writer, owns: () => owner.owns });
+  const owner = { owns: true, epoch: 3 };
+  const timers = new Timers({
+    ...{ ports, writer, incarnation: 'mine' },
+    epochOf: () => (owner.owns ? owner.epoch : undefined),
+  });
   const slot = new Slot(session);
   const read = (record: PlacedRecord): void => {
     foldSeat(slot.seatOf(logic), record, sharedCoreFold(record));

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../../../../schemas/limits.ts';
 import { watermarksTopic } from '../../../../../schemas/topics.ts';
+import { trimKey } from '../../../../../services/chassis/host/watermark-records.ts';
 import {
   type ClosedSegment,
   type Watermark,
@@ -89,6 +91,49 @@ describe('closed segments', () => {
       'mark/planner/longrein.sessions.normal/2',
     ]);
   });
+});
+
+describe('trims', () => {
+  const trim = (offset: number) => ({ ...partition, offset, acceptance: {}, atMs: 1 });
+  const entry = (offset: number) => ({ key: trimKey(trim(offset)), value: trim(offset) });
+
+  test('count by their offset, in whatever order they were written, and after compaction too', async () => {
+    const { log, watermarks, readBack } = await bench();
+    void watermarks.put([entry(30), entry(50), entry(40)]);
+    // What the broker keeps of a key is the last of it: no trim may be replaced by a lower one.
+    const keys = log.appends.flatMap(({ records }) => records.map(({ key }) => key));
+    expect(new Set(keys).size).toBe(3);
+    readBack();
+    expect(watermarks.trimAt(partition)?.offset).toBe(50);
+    expect(watermarks.trimsAt(partition).map(({ offset }) => offset)).toEqual([30, 40, 50]);
+    expect(watermarks.trimAt({ ...partition, partition: 3 })).toBeUndefined();
+    void watermarks.put([{ key: entry(30).key, value: undefined }]);
+    readBack();
+    expect(watermarks.trimsAt(partition)).toHaveLength(2);
+  });
+});
+
+test('much is written in requests that a broker takes, in the order in which it was given', async () => {
+  const { log, watermarks } = await bench();
+  const many = Array.from({ length: 40 }, (_, hour) =>
+    segment(
+      hour,
+      Object.fromEntries(Array.from({ length: 2_000 }, (_one, n) => [`ses_${hour}_${n}`, n])),
+    ),
+  );
+  void watermarks.write([mark(10)], many);
+  for (let sentOnes = 0; sentOnes < log.appends.length; sentOnes++) {
+    log.appends[sentOnes]?.acknowledge(0);
+    await settled();
+  }
+  const sizes = log.appends.map(({ records }) =>
+    records.reduce((bytes, { value }) => bytes + (value?.length ?? 0), 0),
+  );
+  expect(log.appends.length).toBeGreaterThan(1);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(limits.requestBytesMax);
+  const keys = log.appends.flatMap(({ records }) => records.map(({ key }) => key));
+  expect(keys).toHaveLength(41);
+  expect(keys.at(-1)).toMatch(/^mark/);
 });
 
 test('nothing to write is nothing sent', async () => {

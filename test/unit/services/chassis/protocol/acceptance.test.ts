@@ -6,8 +6,13 @@ import {
   nextEpochNumber,
 } from '../../../../../services/chassis/protocol/acceptance.ts';
 import type { RecordHeader } from '../../../../../services/chassis/protocol/record.ts';
-import { checkpointBody, headerOf, skipped } from '../../../../support/placed-record.ts';
-import { epochBody, openingBody, turnBody } from '../../../../support/written-session.ts';
+import { cancel, checkpointBody, headerOf, skipped } from '../../../../support/placed-record.ts';
+import {
+  epochBody,
+  inputBody,
+  openingBody,
+  turnBody,
+} from '../../../../support/written-session.ts';
 
 const epoch = (number: number, incarnation: string, services = ['supervisor']): RecordHeader =>
   headerOf(`epo_${number}`, epochBody({ number, incarnation, services }));
@@ -26,6 +31,35 @@ const owned = (number: number, incarnation: string): AcceptanceState => {
   accept(state, epoch(number, incarnation));
   return state;
 };
+
+describe('an input', () => {
+  const fired = (number: number, incarnation: string): RecordHeader =>
+    headerOf('inp', {
+      ...inputBody('ses_one', cancel()),
+      ...{ source: 'supervisor', epoch: number, incarnation },
+    });
+
+  test('is accepted whoever writes it, also one that names its writer', () => {
+    const outcome = { ...inputBody('ses_one', cancel()), incarnation: 'gone' };
+    expect(accept({}, headerOf('inp', outcome))).toBe(true);
+  });
+
+  test('that names an epoch is accepted only as long as that is the current one', () => {
+    const state = owned(3, 'one');
+    expect(accept(state, fired(3, 'one'))).toBe(true);
+    expect(accept(state, fired(3, 'two'))).toBe(false);
+    expect(accept(state, fired(2, 'one'))).toBe(false);
+    accept(state, epoch(4, 'two'));
+    expect(accept(state, fired(3, 'one'))).toBe(false);
+    expect(accept({}, fired(3, 'one'))).toBe(false);
+  });
+
+  test('uses up no number', () => {
+    const state = owned(3, 'one');
+    accept(state, fired(3, 'one'));
+    expect(accept(state, turn([3, 'one', 1]))).toBe(true);
+  });
+});
 
 describe('an epoch', () => {
   test('is accepted where its number is above the current one, and starts its numbers anew', () => {

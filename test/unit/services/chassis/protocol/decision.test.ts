@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type Draft, event } from '../../../../../schemas/event.ts';
+import { type Draft, event, text } from '../../../../../schemas/event.ts';
+import { limits } from '../../../../../schemas/limits.ts';
 import { LongreinError } from '../../../../../services/chassis/errors.ts';
+import { createFixedCodec } from '../../../../../services/chassis/log/codec.ts';
 import {
   causeAddresses,
   decideEntry,
+  type FactsInput,
   noFacts,
 } from '../../../../../services/chassis/protocol/decision.ts';
+import { headersOf } from '../../../../../services/chassis/protocol/record.ts';
 import {
   foldEntry,
   newEntry,
@@ -16,12 +20,14 @@ import type {
   DecideInput,
   Delivery,
 } from '../../../../../services/chassis/protocol/service-logic.ts';
+import { buildTurn } from '../../../../../services/chassis/protocol/turn.ts';
 import {
   cancel,
   claimed,
   idleLogic,
   input,
   opening,
+  placed,
   session,
   skipped,
   turn,
@@ -166,6 +172,70 @@ describe('a turn that no record can hold', () => {
   });
 });
 
+describe('what passes the check of its size', () => {
+  const codec = createFixedCodec();
+  const many = Array.from({ length: 1_200 }, (_, index) => input(index + 1, cancel()));
+  const quiet = deciding(() => []);
+  const asked = many.reduce(
+    (before, record) => foldOne(before, record, quiet),
+    entryOf(quiet, opening()),
+  );
+
+  /** The bytes that the broker would see, headers and value. */
+  function recordBytes(logic: AnyLogic, entry: ServiceEntry, given: FactsInput) {
+    const drafts = decideEntry(logic, entry, given);
+    const author = { epoch: 1, incarnation: 'a'.repeat(32), release: '0.0.0-test' };
+    const { id, body } = buildTurn(logic, entry, { drafts, facts: given, author, foreseen: [] });
+    const place = { batch: id, batchIndex: 0, traceparent: 'x'.repeat(55) };
+    const headers = JSON.stringify(headersOf(id, body, place)).length;
+    const value = codec.encode('turn', body).length;
+    return { count: drafts.length, failed: drafts[0]?.type === 'decision.failed', headers, value };
+  }
+
+  test.each([1, 40, 120])('fits into a record, whatever takes the room (%d)', (length) => {
+    const because = 'é'.repeat(length);
+    const service = { prices: 'p'.repeat(200_000) };
+    const made = [120, 450, 1_350, 4_050].map((count) => {
+      const logic = deciding(() =>
+        Array.from({ length: count }, (_, index) =>
+          event('task.skipped', { task: `${'t'.repeat(length)}-${index}`, because }),
+        ),
+      );
+      return recordBytes(logic, asked, { ...facts, service });
+    });
+    for (const { value, headers } of made) {
+      expect(value).toBeLessThanOrEqual(limits.turnBytesMax);
+      expect(value + headers).toBeLessThanOrEqual(limits.recordBytesMax);
+    }
+    // And the check is no more careful than it must be.
+    const sent = made.filter(({ failed }) => !failed).map(({ value }) => value);
+    expect(Math.max(0, ...sent)).toBeGreaterThan(limits.turnBytesMax / 4);
+  });
+
+  test('names at most so many causes, and answers all', () => {
+    const seen: number[] = [];
+    const logic = deciding((given) => {
+      seen.push(given.causes.length);
+      return [skipped('a')];
+    });
+    const drafts = decideEntry(logic, asked, facts);
+    const author = { epoch: 1, incarnation: 'a', release: '' };
+    const made = buildTurn(logic, asked, { drafts, facts, author, foreseen: [] });
+    expect([seen, made.body.causes.length]).toEqual([[1_000], 1_000]);
+    const record = placed(2_000, made.id, made.body);
+    expect(foldEntry(logic, asked, { record }).causes).toEqual([]);
+  });
+});
+
+test('a turn that no broker took for its size is a decision that failed', () => {
+  const logic = deciding(() => [skipped('a')]);
+  const entry = entryOf(logic, opening());
+  const turnRefused = { code: 'TURN_REFUSED', message: 'more than 1 byte' };
+  const [only, ...rest] = decideEntry(logic, entry, { ...facts, turnRefused });
+  expect(rest).toEqual([]);
+  expect(only).toMatchObject({ type: 'decision.failed', data: { code: 'TURN_REFUSED' } });
+});
+
 describe('acknowledgements', () => {
   const deliveries = (): Delivery[] => [
     {
@@ -200,6 +270,17 @@ describe('acknowledgements', () => {
     expect(drafts).toEqual([skipped('more')]);
     const after = foldEntry(logic, entry, { record: turn(2, [acknowledged, skipped('more')]) });
     expect(decideEntry(logic, after, { ...facts, delivered: ['trn_1#0'] })).toEqual([]);
+  });
+
+  test('stand aside for refusals: what will never arrive is closed with its reason', () => {
+    const refused = { 'trn_1#0': { code: 'DELIVERY_TOO_LARGE', message: 'more than 1 byte' } };
+    const [first, ...more] = decideEntry(logic, entry, { ...facts, refused });
+    const data = { record: 'trn_1', index: 0, code: 'DELIVERY_TOO_LARGE' };
+    expect(first).toEqual(event('delivery.refused', data, { message: text('more than 1 byte') }));
+    expect(more).toEqual([skipped('more')]);
+    const after = foldEntry(logic, entry, { record: turn(2, [first ?? skipped('x')]) });
+    expect(after.outbox).toEqual({});
+    expect(decideEntry(logic, after, { ...facts, refused })).toEqual([skipped('more')]);
   });
 
   test('are made for a service that failed too: its session can still close', () => {

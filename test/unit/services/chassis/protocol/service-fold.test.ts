@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { event, type SeenEvent } from '../../../../../schemas/event.ts';
+import type { JsonValue } from '../../../../../schemas/json.ts';
+import { canonical } from '../../../../../services/chassis/protocol/hash.ts';
 import type { PlacedRecord } from '../../../../../services/chassis/protocol/record.ts';
 import {
   foldEntry,
@@ -114,6 +116,20 @@ describe('the outbox', () => {
     const foreign = turn(2, [acknowledged('trn_1')], { service: 'planner' });
     expect(Object.keys(fold([foreign], entry).outbox)).toEqual(['trn_1#0']);
   });
+});
+
+test('a checkpoint keeps the order of open deliveries, and not that of their addresses', () => {
+  const tasks = ['z', 'm', 'a'];
+  const turns = tasks.map((task, index) => ({
+    ...turn(index + 1, [skipped(task)]),
+    header: { ...turn(index + 1, [skipped(task)]).header, id: `trn_${9 - index}` },
+  }));
+  const entry = fold([opening(), ...turns]);
+  const addresses = ['trn_9#0', 'trn_8#0', 'trn_7#0'];
+  expect(Object.keys(entry.outbox)).toEqual(addresses);
+  const saved = JSON.parse(canonical(saveEntry(entry))) as JsonValue;
+  expect(Object.keys(restoreEntry(saved, 'ckp_1').outbox)).toEqual(addresses);
+  expect(restoreEntry(saved, 'ckp_1')).not.toHaveProperty('outboxOrder');
 });
 
 test('the core may be folded once for all services: the entry is the same', () => {

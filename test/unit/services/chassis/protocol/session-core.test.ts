@@ -84,18 +84,37 @@ describe('an input (C1)', () => {
     expect(events).toHaveLength(2);
   });
 
+  /** Inputs from the number on, each at this time. */
+  function many(core: SessionCore, from: number, at: { count: number; atMs: number }): SessionCore {
+    let next = core;
+    for (let i = from; i < from + at.count; i++)
+      next = foldCore(next, input(i, cancel(), { id: `inp_${i}`, atMs: at.atMs })).core;
+    return next;
+  }
+  const repeated = (core: SessionCore, id: string): string | undefined =>
+    foldCore(core, input(99_999, cancel(), { id, atMs: core.last.atMs })).ignored;
+
   test('is remembered for the dedupe horizon at least, by the time of the log', () => {
-    const dayMs = 86_400_000;
-    let core = fold([opening()]);
-    const startMs = core.last.atMs;
-    for (let i = 1; i <= 1_001; i++) {
-      const atMs = startMs + (i <= 500 ? 0 : limits.dedupeHorizonMs + dayMs);
-      core = foldCore(core, input(i, cancel(), { id: `inp_${i}`, atMs })).core;
-    }
-    expect(core.inputs['inp_1']).toBeUndefined();
-    expect(core.inputs['inp_501']).toBeDefined();
-    const again = input(1_002, cancel(), { id: 'inp_501', atMs: core.last.atMs });
-    expect(foldCore(core, again).ignored).toBe('duplicate');
+    const opened = fold([opening()]);
+    const startMs = opened.last.atMs;
+    const old = many(opened, 1, { count: 1_500, atMs: startMs });
+    const laterMs = startMs + limits.dedupeHorizonMs + 86_400_000;
+    expect([repeated(old, 'inp_1'), repeated(old, 'inp_1500')]).toEqual(['duplicate', 'duplicate']);
+    const core = many(old, 2_001, { count: 1_001, atMs: laterMs });
+    expect(repeated(core, 'inp_1')).toBeUndefined();
+    expect([repeated(core, 'inp_2001'), repeated(core, 'inp_3001')]).toEqual([
+      'duplicate',
+      'duplicate',
+    ]);
+  });
+
+  test('is remembered among so many others, not more: a checkpoint stays small', () => {
+    const opened = fold([opening()]);
+    const count = limits.rememberedInputsMax + 2_000;
+    const core = many(opened, 1, { count, atMs: opened.last.atMs });
+    expect(repeated(core, 'inp_1')).toBeUndefined();
+    expect(repeated(core, `inp_${count - limits.rememberedInputsMax + 1}`)).toBe('duplicate');
+    expect(JSON.stringify(core).length).toBeLessThan(40 * (limits.rememberedInputsMax + 1_000));
   });
 });
 

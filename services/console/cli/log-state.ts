@@ -1,0 +1,163 @@
+/**
+ * What stands in the topics of presence and watermarks, for commands that look after the log: who lives and what stands
+ * still, which services hold the log, and acts of people on both.
+ */
+
+import { readPartition } from '../../../replay-tools/read/partition-reader.ts';
+import { limits } from '../../../schemas/limits.ts';
+import { presenceTopic, registryTopic, topics, watermarksTopic } from '../../../schemas/topics.ts';
+import { LongreinError } from '../../chassis/errors.ts';
+import { Lanes } from '../../chassis/host/lanes.ts';
+import type { Heartbeat } from '../../chassis/host/presence.ts';
+import { type StalledMark, stalledMarks } from '../../chassis/host/stalled-marks.ts';
+import { requireSameTopic } from '../../chassis/host/topic-identity.ts';
+import { type Entry, Watermarks } from '../../chassis/host/watermarks.ts';
+import { createCodec, createFixedCodec } from '../../chassis/log/codec.ts';
+import type { LogPort, LogRecord, PartitionName } from '../../chassis/log/port.ts';
+import { bodyOfRecord, boundsOf } from './log-client.ts';
+
+const codec = createFixedCodec();
+const nothing = (): void => undefined;
+const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const recentRecords = 1_000;
+
+/** Topics whose records wait for watermarks, with all generations of the lanes. */
+export async function sessionLogs(log: LogPort): Promise<readonly string[]> {
+  const names = topics.filter(({ kind }) => kind === 'session-log').map(({ name }) => name);
+  return await withLanes(log, 1, (lanes) => names.flatMap((name) => lanes.topicsOf(name)));
+}
+
+/** What the lanes are made of. `partitions`: of the first generation, where the registry says nothing. */
+export async function withLanes<T>(
+  log: LogPort,
+  partitions: number,
+  work: (lanes: Lanes) => T,
+): Promise<T> {
+  await boundsOf(log, registryTopic);
+  const lanes = new Lanes({ log, logger }, partitions);
+  try {
+    await lanes.start();
+    return work(lanes);
+  } finally {
+    await lanes.stop();
+  }
+}
+
+/** Reads all watermarks, and closes what it took. Throws STACK_EMPTY. */
+export async function withWatermarks<T>(
+  log: LogPort,
+  work: (watermarks: Watermarks) => Promise<T>,
+): Promise<T> {
+  await boundsOf(log, watermarksTopic);
+  const watermarks = new Watermarks({ log, codec, logger });
+  await watermarks.start();
+  try {
+    await watermarks.current();
+    return await work(watermarks);
+  } finally {
+    await watermarks.stop();
+  }
+}
+
+async function newest(log: LogPort, topic: string): Promise<LogRecord[]> {
+  const at = { topic, partition: 0 };
+  const { low, high } = (await boundsOf(log, topic)).get(0) ?? { low: 0, high: 0 };
+  const records: LogRecord[] = [];
+  const bounds = { low: Math.max(low, high - recentRecords), high };
+  for await (const record of readPartition(log, at, bounds)) records.push(record);
+  return records;
+}
+
+/** Writes what a person did, in the form of the records that are there: that needs no registry. */
+export async function writeEntries(log: LogPort, entries: readonly Entry[]): Promise<void> {
+  const [last] = (await newest(log, watermarksTopic))
+    .filter(({ value }) => value !== null)
+    .slice(-1);
+  if (last?.value == null) {
+    throw new LongreinError('WATERMARKS_EMPTY', 'no host has written anything yet', {
+      fix: 'start the services first: longrein up',
+    });
+  }
+  const { schemaId } = codec.decode(last.value);
+  const encoding = createCodec(new Map([['watermark', schemaId]]));
+  await new Watermarks({ log, codec: encoding, logger }).put(entries);
+}
+
+/** Instances that were heard lately. */
+export async function aliveHosts(log: LogPort, nowMs: number): Promise<readonly Heartbeat[]> {
+  const beats = new Map<string, { beat: Heartbeat; atMs: number }>();
+  for (const record of await newest(log, presenceTopic)) {
+    const beat = bodyOfRecord(record) as Heartbeat | undefined;
+    if (beat?.incarnation !== undefined)
+      beats.set(beat.incarnation, { beat, atMs: record.timestampMs });
+  }
+  return [...beats.values()]
+    .filter(({ beat, atMs }) => beat.ended !== true && nowMs - atMs < 2 * limits.presenceMs)
+    .map(({ beat }) => beat);
+}
+
+export type Trouble = Readonly<{
+  /** A partition, or a topic. */
+  where: string;
+  code: string;
+  message: string;
+  fix: string;
+  sinceMs: number | undefined;
+  host: string | undefined;
+  /** Nothing is done there; else it is slow, or costs disk. */
+  stops: boolean;
+}>;
+
+export type LogState = Readonly<{ hosts: readonly Heartbeat[]; troubles: readonly Trouble[] }>;
+
+/** All that stands still, with the command that mends it. Reads only. */
+export async function readLogState(log: LogPort, nowMs: number): Promise<LogState> {
+  const hosts = await aliveHosts(log, nowMs);
+  const halted = hosts.flatMap(haltedOn);
+  const others = await withWatermarks(log, async (watermarks) => {
+    const found = (await sessionLogs(log)).map((topic) =>
+      troublesOf(log, watermarks, { topic, nowMs }),
+    );
+    return (await Promise.all(found)).flat();
+  });
+  const told = new Set(halted.map(({ where }) => where.split('/')[0]));
+  const unsaid = others.filter(({ where, stops }) => !stops || !told.has(where));
+  return { hosts, troubles: [...halted, ...unsaid, ...janitorMissing(hosts)] };
+}
+
+const haltedOn = ({ host, halted = {} }: Heartbeat): Trouble[] =>
+  Object.entries(halted).map(([where, halt]) => ({ where, host, stops: true, ...halt }));
+
+async function troublesOf(
+  log: LogPort,
+  watermarks: Watermarks,
+  { topic, nowMs }: { topic: string; nowMs: number },
+): Promise<Trouble[]> {
+  try {
+    await requireSameTopic(log, watermarks, topic);
+    const found: Trouble[] = [];
+    for (const [partition, bounds] of await log.bounds(topic)) {
+      const name: PartitionName = { topic, partition };
+      found.push(...stalledMarks(watermarks, { name, bounds, nowMs }).map(stalled));
+    }
+    return found;
+  } catch (thrown) {
+    if (!(thrown instanceof LongreinError) || thrown.retryable) throw thrown;
+    const { code, message, fix = `longrein topics reset ${topic} --reason "WHY"` } = thrown;
+    return [{ where: topic, host: undefined, sinceMs: undefined, stops: true, code, message, fix }];
+  }
+}
+
+const stalled = ({ topic, partition, message, fix, sinceMs }: StalledMark): Trouble => ({
+  ...{ where: `${topic}/${partition}`, host: undefined, stops: false },
+  ...{ code: 'WATERMARK_STALLED', message, fix, sinceMs },
+});
+
+/** Where services run and no janitor does, nothing is ever deleted. */
+function janitorMissing(hosts: readonly Heartbeat[]): Trouble[] {
+  if (hosts.length === 0 || hosts.some(({ services }) => services.includes('janitor'))) return [];
+  const message = 'no host runs the janitor: session logs only grow';
+  const fix = 'longrein start janitor (it is part of `longrein start all`)';
+  const rest = { host: undefined, sinceMs: undefined, stops: false };
+  return [{ where: 'janitor', code: 'JANITOR_MISSING', message, fix, ...rest }];
+}

@@ -1,0 +1,27 @@
+/** What stands still in the log, for `status` and `doctor`. */
+import { LongreinError } from '../../chassis/errors.ts';
+import type { Environment } from './context.ts';
+
+import type { Trouble } from './log-state.ts';
+
+/** Reads it from the log; nothing where no host has made the topics yet. The broker must be there. */
+export async function readTroubles(
+  environment: Environment,
+  nowMs: number,
+): Promise<readonly Trouble[]> {
+  const { withLog } = await import('./log-client.ts');
+  const { readLogState } = await import('./log-state.ts');
+  try {
+    return (await withLog(environment, (log) => readLogState(log, nowMs))).troubles;
+  } catch (thrown) {
+    if (thrown instanceof LongreinError && thrown.code === 'STACK_EMPTY') return [];
+    throw thrown;
+  }
+}
+
+/** One line of what is wrong, without what mends it. */
+export function troubleText({ code, message, host, sinceMs }: Trouble): string {
+  const on = host === undefined ? '' : `, on ${host}`;
+  const since = sinceMs === undefined ? '' : `, since ${new Date(sinceMs).toISOString()}`;
+  return `${message} [${code}${on}${since}]`;
+}

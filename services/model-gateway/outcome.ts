@@ -1,0 +1,95 @@
+/** How an outcome of a model call becomes the input that everyone reads. */
+
+import {
+  type Draft,
+  event,
+  type InputEventType,
+  json,
+  type SeenEvent,
+  text,
+} from '../../schemas/event.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Refused } from '../chassis/protocol/record.ts';
+import { parseModelName } from './model-name.ts';
+import type { ModelFailure, ModelOutcome } from './providers/port.ts';
+
+export type Claim = SeenEvent<'model.claimed'>;
+
+const noUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+};
+const noCost = { costNanoUsd: 0, known: true, priceVersion: 'none' };
+
+function failed(
+  claim: Claim,
+  outcome: { error: ModelFailure } & Partial<Extract<ModelOutcome, { kind: 'failed' }>>,
+  durationMs: number,
+): Draft<'model.failed'> {
+  const { call, attempt, model } = claim.data;
+  const { code, retryable, retryAfterMs, message, fix } = outcome.error;
+  const cost = outcome.cost ?? noCost;
+  const data = {
+    call,
+    claim: '',
+    attempt,
+    provider: parseModelName(model).provider,
+    model,
+    code,
+    class: outcome.error.class,
+    retryable,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.round(retryAfterMs) }),
+    ...(outcome.usage ?? noUsage),
+    costNanoUsd: cost.costNanoUsd,
+    costKnown: cost.known,
+    priceVersion: cost.priceVersion,
+    durationMs,
+  };
+  return event('model.failed', data, {
+    message: text(fix === undefined ? message : `${message} ${fix}`),
+  });
+}
+
+export function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: number) {
+  if (outcome.kind === 'failed') return failed(claim, outcome, durationMs);
+  const { call, attempt } = claim.data;
+  const { usage, cost, finishReason, provider, model, message } = outcome;
+  const { costNanoUsd, known, priceVersion } = cost;
+  const answered = { call, claim: '', attempt, provider, model, finishReason };
+  const price = { costNanoUsd, costKnown: known, priceVersion };
+  const data = { ...answered, ...usage, ...price, durationMs, toolCalls: message.toolCalls.length };
+  return event('model.completed', data, { message: json(message as unknown as JsonValue) });
+}
+
+export function notStarted(claim: Claim, reason: 'cancelled' | 'timeout'): Draft<'model.failed'> {
+  const message =
+    reason === 'cancelled'
+      ? 'The model was not called: what asked for it had ended.'
+      : 'The model was not called: the deadline had passed.';
+  const error = { code: 'CALL_NOT_MADE', message, class: reason, retryable: reason === 'timeout' };
+  return failed(claim, { error }, 0);
+}
+
+/** The model answered and was paid; only its answer is not there. */
+export function unrecorded(
+  claim: Claim,
+  outcome: Draft<InputEventType>,
+  why: Refused,
+): Draft<'model.failed'> {
+  const message = `The model answered, but its answer could not be recorded: ${why.message}.`;
+  const error = { code: why.code, message, class: 'provider-error', retryable: false } as const;
+  const { data, ...draft } = failed(claim, { error }, 0);
+  return { ...draft, data: { ...data, ...paidFor(outcome), class: 'limit' } };
+}
+
+/** What an outcome says of provider, tokens, money and time. */
+function paidFor({ type, data }: Draft<InputEventType>) {
+  if (type !== 'model.completed' && type !== 'model.failed') return {};
+  const { provider, model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = data;
+  const { reasoningTokens, costNanoUsd, costKnown, priceVersion, durationMs } = data;
+  const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
+  return { provider, model, ...tokens, costNanoUsd, costKnown, priceVersion, durationMs };
+}

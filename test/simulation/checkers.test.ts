@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { factsOnce } from './checkers/facts-once.ts';
+import { goalsGoOn } from './checkers/goals-go-on.ts';
+import { noToy } from './checkers/no-toy.ts';
+import { sinkRows } from './checkers/sink-rows.ts';
+import { spendInBudget } from './checkers/spend-in-budget.ts';
+import type { History, Line } from './world/history.ts';
+import { type Run, runSchedule } from './world/run.ts';
+import { scheduleOf } from './world/schedule.ts';
+
+/**
+ * Checkers whose rule no break of the code shows by itself: a run that is right is changed afterwards, and they must see
+ * it. The others are proved by taking rules away.
+ */
+
+/** The first seed with event stores. */
+const seed = Array.from({ length: 100 }, (_, index) => index + 1).find(
+  (one) => scheduleOf(one).store,
+);
+
+let run: Run;
+
+beforeAll(async () => {
+  run = await runSchedule(scheduleOf(seed ?? 1));
+});
+
+const withHistory = (changed: Partial<History>): Run => ({
+  ...run,
+  history: Object.assign(Object.create(run.history) as History, changed),
+});
+
+const lineWith = (type: string): Line => {
+  const found = run.history.lines.find(({ step }) => step.events.some((one) => one.type === type));
+  if (found === undefined) throw new Error(`the run has no ${type}`);
+  return found;
+};
+
+describe('a run that is right', () => {
+  test('breaks no rule', () => {
+    const all = [factsOnce, goalsGoOn, noToy, sinkRows, spendInBudget];
+    expect(all.flatMap((check) => check(run))).toEqual([]);
+  });
+});
+
+describe('the rows of the event store', () => {
+  const changedRows = (change: (rows: Run['sink']['rows'], address: string) => void): Run => {
+    const rows = new Map(run.sink.rows);
+    change(rows, [...rows.keys()][7] ?? '');
+    return { ...run, sink: Object.assign(Object.create(run.sink) as Run['sink'], { rows }) };
+  };
+
+  test('may not lack one', () => {
+    expect(sinkRows(changedRows((rows, address) => rows.delete(address)))).toHaveLength(1);
+  });
+
+  test('may not be there twice', () => {
+    const twice = changedRows((rows, at) => rows.set(at, { count: 2, effective: true }));
+    expect(sinkRows(twice)).not.toEqual([]);
+  });
+
+  test('may not count what the log ignores', () => {
+    const address = [...run.sink.rows].find(([, { effective }]) => effective)?.[0] ?? '';
+    const void_ = changedRows((rows) => rows.set(address, { count: 1, effective: false }));
+    expect(sinkRows(void_)).toHaveLength(1);
+  });
+});
+
+test('a fact that counts a second time is found', () => {
+  const line = lineWith('tool.completed');
+  const lines = [...run.history.lines, { ...line, offset: line.offset + 1_000 }];
+  expect(factsOnce(withHistory({ lines }))).toHaveLength(1);
+});
+
+test('a session that waits for nothing is found', () => {
+  const line = lineWith('task.scheduled');
+  const core = { ...line.step.core, timers: {}, calls: {} };
+  const known = run.history.sessions.get(line.header.session);
+  if (known === undefined) throw new Error('no such session');
+  const stuck = { ...known, lines: [{ ...line, step: { ...line.step, core } }] };
+  const sessions = new Map([[known.session, stuck]]);
+  expect(goalsGoOn(withHistory({ sessions, servicesOf: () => [] }))).toHaveLength(1);
+});
+
+test('a goal that spent more than its budget is found', () => {
+  const outcome = lineWith('model.completed');
+  const opening = run.history.lines.find(
+    ({ header, step }) =>
+      header.session === outcome.header.session &&
+      step.events.some(({ type }) => type === 'session.opened'),
+  );
+  if (opening === undefined) throw new Error('no opening');
+  const [event] = opening.step.events;
+  const events = [{ ...event, data: { ...event?.data, budgetNanoUsd: 10 } }] as never;
+  const lines = [{ ...opening, step: { ...opening.step, events } }, outcome];
+  expect(spendInBudget(withHistory({ lines }))).toHaveLength(1);
+});
+
+test('a schedule in which nothing went wrong is a toy', () => {
+  expect(noToy({ ...run, published: [], coverage: new Map() })).toHaveLength(4);
+});
