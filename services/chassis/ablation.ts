@@ -12,6 +12,7 @@ export const ablatableRules = {
   '1a': 'a host acts as soon as it has asked for a partition, before it has read its own epoch',
   '1b': 'nobody asks again for a partition whose owner is gone',
   '1c': 'acceptance ignores epochs: what a superseded owner writes counts',
+  '1d': 'an owner that lives but no longer reads the partition counts as there',
   '2a': 'a request that was not acknowledged is sent again with new numbers',
   '2b': 'more than one request to a partition is on the way',
   '2c': 'acceptance ignores sequence numbers: what is written twice counts twice',

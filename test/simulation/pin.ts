@@ -59,7 +59,7 @@ async function stored(rule: AblatableRule, found: Found): Promise<StoredSchedule
   const violates = found.violations[0]?.rule ?? '';
   const { schedule } = await smallest(
     { ...found, ablate: rule },
-    { runsMax: 40, timeMsMax: 30_000 },
+    { runsMax: 120, timeMsMax: 60_000 },
   );
   const small = await showing(rule, violates, schedule);
   if (small.length >= seedsLeast) return { rule, violates, seeds: small, schedule };

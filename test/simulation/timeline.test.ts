@@ -11,7 +11,8 @@ let call = '';
 
 beforeAll(async () => {
   const { schedule, rule } = readSchedule(pinnedPath('9a'));
-  const { run, violations } = await tryOut({ schedule, ablate: rule });
+  const slow = { ...schedule, latencyMs: 40 };
+  const { run, violations } = await tryOut({ schedule: slow, ablate: rule });
   if (run === undefined) throw new Error('the run broke off');
   call = /call_[0-9a-f]+/.exec(violations[0]?.detail ?? '')?.[0] ?? '';
   text = timelineOf(run, violations);

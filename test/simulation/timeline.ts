@@ -28,13 +28,20 @@ function verdictOf({ accepted, step, header }: Line): string {
   return step.ignored === undefined ? '' : ` (ignored: ${step.ignored})`;
 }
 
+const fewMax = 4;
+
+const few = (names: readonly string[]): string =>
+  names.length <= fewMax
+    ? names.join(', ')
+    : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
+
 /** What a record says, in a few words. */
 function saidBy(line: Line): string {
   const { body, header } = line;
   const verdict = verdictOf(line);
   switch (body.kind) {
     case 'epoch':
-      return `takes over ${body.services.join(', ')} as epoch ${body.number}${verdict}`;
+      return `takes over ${few(body.services)} as epoch ${body.number}${verdict}`;
     case 'checkpoint':
       return `checkpoint of ${body.service} up to ${body.cursor.offset}${verdict}`;
     case 'input':

@@ -214,6 +214,7 @@ export class Ownership {
   private ownerIsGone(service: string, acceptance: AcceptanceState): boolean {
     const owner = this.note(service, acceptance);
     if (owner === undefined) return true;
+    if (ablated('1d')) return this.parts.presence.isGone(owner.epoch.incarnation);
     return this.parts.presence.unlistedMs(owner.epoch, owner.sinceMs) > owner.waitMs;
   }
 }

@@ -26,7 +26,7 @@ describe('rules that are taken away', () => {
 
   test('a number means all of a rule, and no other rule', () => {
     expect(rulesNamed(['2', '15'])).toEqual(['2a', '2b', '2c', '2d', '15a']);
-    expect(rulesNamed(['1'])).toEqual(['1a', '1b', '1c']);
+    expect(rulesNamed(['1'])).toEqual(['1a', '1b', '1c', '1d']);
   });
 
   test('a name that means nothing is refused with the names that do', () => {
