@@ -46,6 +46,8 @@ export class Disturber {
   async #makeUp(): Promise<void> {
     const happened = [...this.#world.coverage.keys()];
     const none = (what: string): boolean => !happened.some((name) => name.startsWith(what));
+    if (this.#world.hosts.length === 0)
+      await this.#world.startHost(['all'], { skewMs: 0, release: 'a' });
     const [first] = this.#world.hosts;
     if (first !== undefined && none('fault zombie'))
       this.#expel(first, { forMs: 1_500, deafMs: 0, dies: false });
