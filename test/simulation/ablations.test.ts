@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { type AblatableRule, ablatableRules } from '../../services/chassis/ablation.ts';
 import { ablations } from './ablations.ts';
-import { checkSameLog } from './batch.ts';
+import { checkSameLog, tryOut } from './batch.ts';
 import { checkRun } from './checkers/checkers.ts';
+import { pinnedPath } from './pin.ts';
+import { simulatedRules } from './rules.ts';
+import { readSchedule } from './schedule-file.ts';
 import { runSchedule } from './world/run.ts';
 import { scheduleOf } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
@@ -22,6 +26,36 @@ describe('the checkers find', () => {
       for (let seed = 1; seed <= seedsMax && !found.has(rule); seed++)
         for (const broken of await rulesBroken(seed, sabotage)) found.add(broken);
       expect([...found]).toContain(rule);
+    }, 120_000);
+  }
+});
+
+/** What a schedule leaves open is drawn anew with these when a change of the code has moved the stored seeds. */
+const moreSeeds = 40;
+
+type Shown = Readonly<{ seed: number | undefined; found: readonly string[] }>;
+
+/** The first seed with which the schedule violates what it is kept for, and all that was violated until then. */
+async function shownWithout(rule: AblatableRule): Promise<Shown> {
+  const { schedule, seeds, violates } = readSchedule(pinnedPath(rule));
+  const found = new Set<string>();
+  const more = Array.from({ length: moreSeeds }, (_, index) => index + 1);
+  for (const seed of new Set([...seeds, ...more])) {
+    const { violations } = await tryOut({ schedule: { ...schedule, seed }, ablate: rule });
+    for (const one of violations) found.add(one.rule);
+    if (found.has(violates ?? '')) return { seed, found: [...found] };
+  }
+  return { seed: undefined, found: [...found] };
+}
+
+describe('a stored schedule breaks a rule that a checker knows when nobody keeps that', () => {
+  for (const rule of simulatedRules) {
+    test(`${rule}: ${ablatableRules[rule]}`, async () => {
+      const { violates, schedule } = readSchedule(pinnedPath(rule));
+      const { seed, found } = await shownWithout(rule);
+      expect(found, `npm run simulate -- --ablate ${rule} --pin`).toContain(violates);
+      const kept = await tryOut({ schedule: { ...schedule, seed: seed ?? schedule.seed } });
+      expect(kept.violations).toEqual([]);
     }, 120_000);
   }
 });

@@ -1,12 +1,27 @@
-import { checkRun } from './checkers/checkers.ts';
+import { type AblatableRule, takeAway } from '../../services/chassis/ablation.ts';
+import { toError } from '../../services/chassis/errors.ts';
+import { checkRun, ends } from './checkers/checkers.ts';
+import { noToy } from './checkers/no-toy.ts';
 import type { Violation } from './checkers/violation.ts';
+import { ruleAway } from './rules.ts';
 import { addCoverage, type Coverage } from './world/coverage.ts';
 import { fingerprintOfSchedule, type Run, runSchedule } from './world/run.ts';
-import { scheduleOf } from './world/schedule.ts';
+import { type Schedule, scheduleOf } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
 
 /** One seed in `repeatEvery` is run twice: the same seed must give the same log. */
 const repeatEvery = 20;
+
+export type Trial = Readonly<{
+  schedule: Schedule;
+  /** The rule that is taken away. */
+  ablate?: AblatableRule | undefined;
+  /** Runs it twice and compares. */
+  twice?: boolean;
+}>;
+
+/** `run`: undefined where it did not come to its end. */
+export type Verdict = Readonly<{ run: Run | undefined; violations: readonly Violation[] }>;
 
 export type SeedResult = Readonly<{
   seed: number;
@@ -23,20 +38,54 @@ export async function checkSameLog(run: Run, sabotage: Sabotage = {}): Promise<V
   return [{ rule, detail: `fingerprints ${run.fingerprint} and ${again}` }];
 }
 
+async function tryWith(trial: Trial): Promise<Verdict> {
+  const { schedule, ablate, twice } = trial;
+  const { sabotage = {}, everyReader } = ablate === undefined ? {} : ruleAway(ablate);
+  takeAway(ablate === undefined ? [] : [ablate]);
+  const run = await runSchedule(schedule, sabotage);
+  const more = twice === true ? await checkSameLog(run, sabotage) : [];
+  if (everyReader !== true) takeAway([]);
+  return { run, violations: [...(await checkRun(run)), ...more] };
+}
+
+/** Runs a schedule and checks it. A run that breaks off is a violation of its own. */
+export async function tryOut(trial: Trial): Promise<Verdict> {
+  try {
+    return await tryWith(trial);
+  } catch (thrown) {
+    const { stack, message } = toError(thrown);
+    return { run: undefined, violations: [{ rule: ends, detail: stack ?? message }] };
+  } finally {
+    takeAway([]);
+  }
+}
+
 /** Runs one seed and checks it; what happened is added to `coverage`. */
-export async function runSeed(seed: number, coverage: Coverage): Promise<SeedResult> {
-  const run = await runSchedule(scheduleOf(seed));
-  const violations = [...(await checkRun(run))];
-  if (seed % repeatEvery === 0) violations.push(...(await checkSameLog(run)));
-  addCoverage(coverage, run.coverage);
-  return { seed, violations, records: run.history.lines.length, calmMs: run.calmMs };
+export async function runSeed(
+  seed: number,
+  coverage: Coverage,
+  ablate?: AblatableRule,
+): Promise<SeedResult> {
+  const twice = seed % repeatEvery === 0 && ablate === undefined;
+  const { run, violations } = await tryOut({ schedule: scheduleOf(seed), ablate, twice });
+  if (run !== undefined) addCoverage(coverage, run.coverage);
+  // Of drawn schedules only: one that was shrunk is a toy on purpose.
+  const toy = run === undefined || ablate !== undefined ? [] : noToy(run);
+  return {
+    ...{ seed, violations: [...violations, ...toy] },
+    ...{ records: run?.history.lines.length ?? 0, calmMs: run?.calmMs ?? 0 },
+  };
 }
 
 /** What a person reads of a seed that failed. */
-export function reportOf({ seed, violations, records }: SeedResult): string {
+export function reportOf(
+  { seed, violations, records }: SeedResult,
+  ablate?: AblatableRule,
+): string {
   const shown = violations.slice(0, 12).map(({ rule, detail }) => `  ${rule}:\n    ${detail}`);
   const more =
     violations.length > shown.length ? [`  and ${violations.length - shown.length} more`] : [];
-  const command = `npm run simulate -- --seeds 1 --from ${seed}`;
+  const without = ablate === undefined ? '' : ` --ablate ${ablate}`;
+  const command = `npm run simulate -- --seeds 1 --from ${seed}${without}`;
   return [`seed ${seed} (${records} records): ${command}`, ...shown, ...more].join('\n');
 }

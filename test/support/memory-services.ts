@@ -76,7 +76,7 @@ function configOf(housekeepingMs: number): ServiceContext['config'] {
   const waits = { sessionTimeoutMs: 10_000, retentionDays: 30, housekeepingMs };
   const size = { partitions: 1, replication: 1, ...waits };
   const rest = { logLevel: 'info' as const, host: '', otlpEndpoint: undefined, model: undefined };
-  return { ...places, ...addresses, ...size, ...rest };
+  return { ...places, ...addresses, ...size, ...rest, ablate: [] };
 }
 
 const note = (

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { type AblatableRule, rulesNamed } from '../ablation.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { logLevels } from '../telemetry/logger.ts';
 import { packageRoot } from './package-root.ts';
@@ -36,6 +37,7 @@ const environmentSchema = z.object({
   LONGREIN_RETENTION_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LONGREIN_LOG_LEVEL: z.enum(logLevels).default('info'),
   LONGREIN_MODEL: z.string().min(3).max(200).optional(),
+  LONGREIN_ABLATE: list.optional(),
   LONGREIN_HOST: z.string().min(1).max(100).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
 });
@@ -62,6 +64,8 @@ export type RuntimeConfig = Readonly<{
   model: string | undefined;
   /** What records and heartbeats say wrote them, where that is not this package's version. */
   release?: string;
+  /** Rules of the log that are taken away, for tests only. */
+  ablate: readonly AblatableRule[];
 }>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -134,5 +138,6 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     host: given.LONGREIN_HOST ?? `host-${process.pid}`,
     otlpEndpoint: given.OTEL_EXPORTER_OTLP_ENDPOINT,
     model: given.LONGREIN_MODEL,
+    ablate: rulesNamed(given.LONGREIN_ABLATE ?? []),
   });
 }

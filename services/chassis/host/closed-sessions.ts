@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
 import type { ClosedSegment } from './watermark-records.ts';
 
@@ -44,7 +45,7 @@ export class ClosedSessions {
 
   /** Whether the session is known to have closed, at whatever place of the log. */
   has(session: string): boolean {
-    return this.closings.has(session);
+    return this.closings.has(session) && !ablated('8b');
   }
 
   get size(): number {
@@ -53,6 +54,7 @@ export class ClosedSessions {
 
   /** Whether the session was closed before this offset. */
   closedBefore(session: string, offset: number): boolean {
+    if (ablated('8b')) return false;
     const closing = this.closings.get(session);
     return closing !== undefined && closing < offset;
   }

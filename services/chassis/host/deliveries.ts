@@ -1,3 +1,4 @@
+import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
 import { destinationOf } from '../protocol/decision.ts';
 import type { Refused } from '../protocol/record.ts';
@@ -42,8 +43,9 @@ export class Deliveries {
         service: name,
         session: seat.entry.core.meta,
         traceparent: slot.traces.get(event.record) ?? slot.traceparent,
-        wanted: () => this.parts.owns(name),
+        wanted: () => this.parts.owns(name) || ablated('12a'),
       };
+      if (ablated('12b')) slot.acknowledged.add(address);
       const sent = deliveries(event, seat.entry.core.meta).map((delivery) =>
         this.inLine(delivery, slot.session, () => this.parts.outlet.deliver(delivery, origin)),
       );

@@ -1,6 +1,7 @@
 import type { Draft, InputEventType, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
 import type { AppendError } from '../log/append-error.ts';
 import { outcomeId } from '../protocol/ids.ts';
@@ -93,7 +94,7 @@ export class EffectTable {
     const late = this.ports.clock.nowMs() > job.deadlineAtMs;
     // Also when the partition was taken away meanwhile: nobody else carries this claim out.
     const allowed = service.effects?.mayRun(state, job.call) === true;
-    if (late || !allowed) {
+    if ((late || !allowed) && !ablated('9c')) {
       this.finish(entry, {
         session,
         traceparent: at.traceparent,
@@ -222,10 +223,15 @@ export class EffectTable {
       if (state.service !== service || state.status !== 'claimed') continue;
       const own = state.incarnation === this.identity.incarnation;
       if (own && this.running.has(call)) continue;
-      if (own || isGone(state.incarnation)) lost[call] = 'runner-gone';
+      if (own || ablated('9e') || isGone(state.incarnation)) lost[call] = 'runner-gone';
       else if (nowMs > state.deadlineAtMs + limits.claimGraceMs) lost[call] = 'deadline';
     }
     return lost;
+  }
+
+  /** For a host without rule 9: what runs is nobody's. */
+  forget(): void {
+    this.running.clear();
   }
 
   /** Effects that run, and have no outcome yet. */

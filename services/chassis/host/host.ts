@@ -32,7 +32,6 @@ export type HostOptions = Readonly<{
   onFatal: (error: LongreinError) => void;
 }>;
 
-
 /**
  * A host: one process that runs one or more services with one reader and one writer per partition (DESIGN 3, Hosts).
  */

@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
 import { type AcceptanceState, nextEpochNumber } from '../protocol/acceptance.ts';
 import type { EpochBody, RecordHeader } from '../protocol/record.ts';
@@ -89,6 +90,7 @@ export class Ownership {
    * until that was read. One new epoch is enough for all that was refused together.
    */
   renew(acceptance: AcceptanceState): void {
+    if (ablated('2d')) return;
     this.owned.clear();
     if (!this.assigned || this.asked !== undefined) return;
     const delayMs = this.renewalDelayMs();
@@ -150,6 +152,7 @@ export class Ownership {
       stale: () => this.asked !== number,
       onRefused: (error) => this.refused(error, acceptance),
     });
+    if (ablated('1a')) for (const service of this.services) this.owned.set(service, number);
   }
 
   /** Nobody serves the partition as long as this lasts: it must be heard. */
@@ -164,6 +167,7 @@ export class Ownership {
 
   /** Looks again, with jitter, whether the owner is heard of; less and less often where the broker refuses. */
   private retryLater(acceptance: AcceptanceState): void {
+    if (ablated('1b')) return;
     const { random } = this.parts.ports;
     const delayMs = limits.presenceMs * (0.2 + 0.3 * random.fraction());
     const refusedMs = Math.min(refusedWaitMsMax, delayMs * 2 ** Math.min(this.refusals, 8));
@@ -210,6 +214,7 @@ export class Ownership {
   private ownerIsGone(service: string, acceptance: AcceptanceState): boolean {
     const owner = this.note(service, acceptance);
     if (owner === undefined) return true;
+    if (ablated('1d')) return this.parts.presence.isGone(owner.epoch.incarnation);
     return this.parts.presence.unlistedMs(owner.epoch, owner.sinceMs) > owner.waitMs;
   }
 }

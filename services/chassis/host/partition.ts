@@ -1,9 +1,11 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
+import { marksOf } from './marks-of.ts';
 import type { Outlet } from './outlet.ts';
 import { type HostIdentity, Ownership } from './ownership.ts';
 import { PartitionLog, type ReadRecord } from './partition-log.ts';
@@ -124,6 +126,7 @@ export class Partition {
     this.claimed = false;
     this.ownership.release();
     this.timers.clear();
+    if (ablated('9d')) this.effects.forget();
   }
 
   /** The group gave it back: what was appended meanwhile must be read before anything is decided. */
@@ -186,9 +189,16 @@ export class Partition {
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
     this.parts.ports.logger.info({ ...this.name, won, number: header.epoch }, 'partition owned');
+    this.act();
+  }
+
+  /** Ownership was won: all that is due is looked at. */
+  private act(): void {
     for (const slot of this.table.slots()) {
       this.timers.rearm(slot);
-      this.settler.kick(slot);
+      if (ablated('7b')) slot.forgetCauses();
+      else this.settler.kick(slot);
+      if (ablated('12c')) slot.forgetDeliveries();
       this.settle(slot.session);
     }
   }
@@ -225,7 +235,8 @@ export class Partition {
     const own = header.kind === 'turn' && header.incarnation === this.parts.identity.incarnation;
     const seat = this.table.get(session)?.seats.get(header.service);
     const service = this.parts.services.find((one) => one.logic.name === header.service);
-    if (!own || this.log.wasThere(offset) || seat === undefined || service === undefined) return;
+    const before = this.log.wasThere(offset) && !ablated('9b');
+    if (!own || before || ablated('9a') || seat === undefined || service === undefined) return;
     // Whether the session still allows the call is not known: its claim is left to the newer release.
     if (standsBy(seat)) return;
     const at = { entry: seat.entry, traceparent: header.traceparent };
@@ -239,6 +250,7 @@ export class Partition {
     this.claimed = true;
     this.table.dropUnknown();
     this.ownership.ask(this.log.acceptance);
+    if (ablated('1a')) this.act();
   }
 
   /** The host is about to end: running effects may end, and nothing more is decided. */
@@ -282,12 +294,7 @@ export class Partition {
     if (!this.caughtUp || this.log.halted) return [];
     this.log.history.add(this.log.expected, this.log.acceptance);
     this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
-    const { topic, partition } = this.name;
-    return [...this.ownership.epochs.keys()].map((service) => {
-      const needed = this.table.holderOf(service, this.log.expected);
-      const { offset, acceptance } = this.log.history.atOrBefore(needed.offset);
-      const held = needed.session === undefined ? {} : { heldBy: needed.session };
-      return { service, topic, partition, offset, acceptance, ...held };
-    });
+    const { name, log, table } = this;
+    return marksOf(name, [...this.ownership.epochs.keys()], { log, table });
   }
 }

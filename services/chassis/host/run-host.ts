@@ -1,3 +1,4 @@
+import { ablatableRules, takeAway } from '../ablation.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { loadCatalog, requireCatalog } from '../catalog/load.ts';
 import { release } from '../config/package-root.ts';
@@ -90,6 +91,15 @@ export async function connect(config: RuntimeConfig, logger: Logger): Promise<Co
   return { ports, tracing, lanes };
 }
 
+/** For tests of the tests: a stack that breaks its own rules must say so. */
+function ablate({ ablate: rules }: RuntimeConfig, logger: Logger): void {
+  takeAway(rules);
+  for (const rule of rules) {
+    const without = ablatableRules[rule];
+    logger.warn({ rule, without }, `rule ${rule} is taken away; for tests only`);
+  }
+}
+
 async function untilReady(host: Host): Promise<void> {
   while (!host.ready) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -101,6 +111,7 @@ export async function runHost(
   onFatal: (error: LongreinError) => void,
 ): Promise<RunningHost> {
   const logger = createLogger(config.logLevel, { host: config.host });
+  ablate(config, logger);
   const catalog = readCatalog(config);
   const { ports, tracing, lanes } = await connect(config, logger);
   const context = { config, catalog, ports, lanes, onFatal };

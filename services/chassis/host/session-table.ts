@@ -1,6 +1,6 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
+import { claimTypes } from '../protocol/event-kinds.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
-import { claimTypes } from '../protocol/session-core.ts';
 import type { ClosedSessions } from './closed-sessions.ts';
 import type { HostedService } from './ports.ts';
 import { foldSeat, restoreSeat, type Seat, Slot, sharedCoreFold } from './slot.ts';

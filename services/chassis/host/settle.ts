@@ -1,13 +1,15 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import type { AppendError } from '../log/append-error.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
-import { decideEntry, type FactsInput } from '../protocol/decision.ts';
+import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
 import { canonical, sha256 } from '../protocol/hash.ts';
 import type { CheckpointBody } from '../protocol/record.ts';
 import { foldWrittenBy, writeEntry } from '../protocol/saved-entry.ts';
 import { recordHash, saltOf, sealContent } from '../protocol/seal.ts';
 import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
 import { Deliveries } from './deliveries.ts';
+import { earlier, foldEarly, startEarly } from './early.ts';
 import type { EffectTable } from './effects.ts';
 import type { Outlet } from './outlet.ts';
 import type { HostIdentity, Ownership } from './ownership.ts';
@@ -81,13 +83,14 @@ export class Settler {
   }
 
   settle(slot: Slot): void {
-    if (slot.inFlight.size > 0) return;
+    if (slot.inFlight.size > 0 && !ablated('6a')) return;
     const turns: (SealedTurn & { traceparent: string })[] = [];
     for (const service of this.parts.services) {
       const seat = slot.seats.get(service.logic.name);
-      if (seat?.known !== true || !this.parts.ownership.owns(service.logic.name)) continue;
-      if (standsBy(seat)) continue;
-      this.deliveries.send(slot, seat);
+      if (seat?.known !== true || standsBy(seat)) continue;
+      const owned = this.parts.ownership.owns(service.logic.name);
+      if (owned || ablated('12a')) this.deliveries.send(slot, seat);
+      if (!owned) continue;
       const turn = this.decide(service, seat, slot);
       if (turn !== undefined) turns.push(turn);
     }
@@ -135,7 +138,10 @@ export class Settler {
     const epoch = this.parts.ownership.epochOf(service.logic.name) ?? 0;
     const { incarnation, release } = this.parts.identity;
     const author = { epoch, incarnation, release };
-    const turn = buildTurn(service.logic, seat.entry, { drafts, facts, author, foreseen: [] });
+    const turn = buildTurn(service.logic, ablated('4b') ? earlier(seat.entry) : seat.entry, {
+      ...{ drafts, author, foreseen: [] },
+      facts: ablated('4a') ? noFacts(facts.nowMs) : facts,
+    });
     return { ...turn, traceparent: this.trace(slot, seat, turn) };
   }
 
@@ -156,7 +162,8 @@ export class Settler {
 
   private factsOf(service: HostedService, seat: Seat, ended: EndedDeliveries): FactsInput {
     const { core, state } = seat.entry;
-    const nowMs = Math.max(core.last.atMs, this.parts.ports.clock.nowMs());
+    const clockMs = this.parts.ports.clock.nowMs();
+    const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
     const gathered = service.facts?.(state, core.meta) ?? { facts: {} };
     return {
       nowMs,
@@ -176,6 +183,8 @@ export class Settler {
       this.parts.onSettle(slot.session);
     };
     for (const turn of turns) slot.inFlight.add(turn.id);
+    if (ablated('3a')) foldEarly(slot, turns);
+    if (ablated('9a')) startEarly(slot, turns, this.parts);
     const records: DraftRecord[] = turns.map(({ id, body, traceparent }) => ({
       id,
       body,
@@ -198,10 +207,11 @@ export class Settler {
    * watermark far behind the position: an idle session is carried forward (DESIGN 3.11).
    */
   checkpoint(slot: Slot, at: { recordsLeast: number; position: number }): void {
-    if (slot.inFlight.size > 0) return;
+    if (slot.inFlight.size > 0 && !ablated('11a')) return;
     for (const seat of slot.seats.values()) {
       const epoch = this.parts.ownership.epochOf(seat.logic.name);
-      if (epoch === undefined || !seat.known || seat.entry.causes.length > 0) continue;
+      const open = seat.entry.causes.length > 0 && !ablated('11a');
+      if (epoch === undefined || !seat.known || open) continue;
       const needed = Math.max(seat.firstNeeded, seat.carriedAt);
       const holds = at.position - needed > limits.carryForwardRecords;
       const due = holds || seat.sinceCheckpoint >= at.recordsLeast;

@@ -1,3 +1,4 @@
+import { ablated } from '../ablation.ts';
 import type { Language } from '../protocol/language.ts';
 import type { PlacedRecord, Refused } from '../protocol/record.ts';
 import { readCheckpoint } from '../protocol/saved-entry.ts';
@@ -70,6 +71,17 @@ export class Slot {
     return seat;
   }
 
+  /** For a host without rule 7: what is open counts as answered. */
+  forgetCauses(): void {
+    for (const seat of this.seats.values()) seat.entry = { ...seat.entry, causes: [] };
+  }
+
+  /** For a host without rule 12: what is open counts as sent. */
+  forgetDeliveries(): void {
+    for (const { entry } of this.seats.values())
+      for (const address of Object.keys(entry.outbox)) this.sending.add(address);
+  }
+
   trace(record: PlacedRecord): void {
     const { id, traceparent } = record.header;
     if (traceparent === '') return;
@@ -99,6 +111,8 @@ export function sharedCoreFold(record: PlacedRecord): CoreFold {
 /** Folds one record into one seat. Answers what the record brought to this seat. */
 export function foldSeat(seat: Seat, record: PlacedRecord, fold: CoreFold): CoreStep | undefined {
   const { core } = seat.entry;
+  if (ablated('3a') && core.recent.includes(record.header.id))
+    return fold(core, seat.logic.language);
   if (record.offset <= core.last.offset) return undefined;
   const step = fold(core, seat.logic.language);
   const before = seat.entry;
@@ -130,5 +144,6 @@ export function restoreSeat(seat: Seat, record: PlacedRecord): void {
   seat.rootCursor = body.cursor.offset;
   seat.firstNeeded = Math.min(offset, body.cursor.offset + 1);
   seat.waiting = seat.waiting.filter((one) => one.offset > body.cursor.offset);
+  if (ablated('11d')) seat.waiting = [];
   for (const one of seat.waiting) foldSeat(seat, one, sharedCoreFold(one));
 }

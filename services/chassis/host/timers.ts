@@ -1,3 +1,4 @@
+import { ablated } from '../ablation.ts';
 import { timerFiredId } from '../protocol/ids.ts';
 import type { InputBody } from '../protocol/record.ts';
 import { saltOf, sealEvent } from '../protocol/seal.ts';
@@ -49,13 +50,14 @@ export class Timers {
     const current = timers ?? new Map<string, Armed>();
     this.armed.set(slot.session, current);
     for (const [timer, one] of current) {
-      if (core.timers[timer] === one.setting) continue;
+      if (core.timers[timer] === one.setting || ablated('10b')) continue;
       one.cancel();
       current.delete(timer);
     }
     for (const [timer, setting] of Object.entries(core.timers)) {
       if (current.has(timer) || !this.owns(setting.service)) continue;
-      const delayMs = Math.max(0, setting.dueAtMs - this.ports.clock.nowMs());
+      const leftMs = ablated('10a') ? 0 : setting.dueAtMs - this.ports.clock.nowMs();
+      const delayMs = Math.max(0, leftMs);
       const cancel = this.ports.clock.after(delayMs, () => this.fire(slot, timer, setting));
       current.set(timer, { setting, cancel });
     }
@@ -68,7 +70,18 @@ export class Timers {
   rearm(slot: Slot): void {
     this.drop(slot.session);
     this.seen.delete(slot);
+    if (ablated('10c')) this.forget(slot);
     this.arm(slot);
+  }
+
+  /** For a host without rule 10: what was set before counts as armed. */
+  private forget({ session, core }: Slot): void {
+    const settings = Object.entries(core?.timers ?? {});
+    const cancel = (): void => undefined;
+    this.armed.set(
+      session,
+      new Map(settings.map(([timer, setting]) => [timer, { setting, cancel }])),
+    );
   }
 
   drop(session: string): void {
@@ -83,15 +96,17 @@ export class Timers {
   private fire(slot: Slot, timer: string, setting: TimerSetting): void {
     const { core } = slot;
     const epoch = this.epochOf(setting.service);
-    if (core?.timers[timer] !== setting || epoch === undefined) return;
+    const superseded = core?.timers[timer] !== setting && !ablated('10b');
+    if (core === undefined || superseded || epoch === undefined) return;
     const { record, index, dueAtMs, service } = setting;
+    const nowMs = this.ports.clock.nowMs();
     const body: InputBody = {
       kind: 'input',
       session: slot.session,
       source: service,
       incarnation: this.incarnation,
       epoch,
-      atMs: Math.max(dueAtMs, core.last.atMs, this.ports.clock.nowMs()),
+      atMs: ablated('10a') ? nowMs : Math.max(dueAtMs, core.last.atMs, nowMs),
       tenant: core.meta.tenant,
       principal: core.meta.principal,
       labels: core.meta.labels,

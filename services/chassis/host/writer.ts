@@ -1,9 +1,11 @@
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
 import { hasLargeContent, spillContents } from '../content/spill.ts';
 import { toError } from '../errors.ts';
 import { AppendError } from '../log/append-error.ts';
 import type { OutgoingRecord, PartitionName } from '../log/port.ts';
-import { headersOf, type PlacedRecord, parseHeader, type RecordBody } from '../protocol/record.ts';
+import { headersOf, type PlacedRecord, type RecordBody } from '../protocol/record.ts';
+import { Encoded } from './encoded.ts';
 import type { HostPorts } from './ports.ts';
 
 /**
@@ -131,7 +133,9 @@ export class PartitionWriter {
   private async run(): Promise<void> {
     while (this.queue.length > 0 && !this.closed) {
       const request = await this.nextRequest();
-      if (request.records.length > 0) await this.send(request);
+      if (request.records.length === 0) continue;
+      const sent = this.send(request);
+      if (!ablated('2b')) await sent;
     }
     this.running = false;
   }
@@ -212,14 +216,19 @@ export class PartitionWriter {
         this.appended(request, baseOffset);
         return;
       } catch (thrown) {
-        if (thrown instanceof AppendError && thrown.failure === 'refused') {
+        if (thrown instanceof AppendError && (thrown.failure === 'refused' || ablated('14a'))) {
           this.refused(request, thrown);
           return;
         }
         if (this.closed) return;
         await this.pause(attempt, toError(thrown), 'append not acknowledged; same bytes again');
+        if (ablated('2a')) this.renumber(request);
       }
     }
+  }
+
+  private renumber({ records, placed }: Request): void {
+    for (const [index, record] of records.entries()) this.numbered(record, placed[index]?.body);
   }
 
   private pause(attempt: number, error: Error, message: string): Promise<void> {
@@ -234,7 +243,8 @@ export class PartitionWriter {
     const records = request.placed.flatMap((one, index) =>
       one === undefined ? [] : [{ ...one, offset: baseOffset + index }],
     );
-    if (records.length === request.records.length) this.events.onAppended(records);
+    const whole = records.length === request.records.length && !ablated('2a');
+    if (whole) this.events.onAppended(records);
     let offset = baseOffset;
     for (const queued of request.queued) {
       if ('record' in queued) {
@@ -267,30 +277,3 @@ export class PartitionWriter {
 const isNumbered = (queued: Queued): boolean =>
   !('record' in queued) &&
   queued.batch.records.some(({ body }) => body.kind === 'turn' || body.kind === 'checkpoint');
-
-const recordOverheadBytes = 32;
-
-/** A record with its bytes; the header is parsed after numbering, from the very headers that were sent. */
-class Encoded {
-  readonly record: OutgoingRecord;
-  readonly body: RecordBody | undefined;
-
-  constructor(record: OutgoingRecord, body: RecordBody | undefined) {
-    this.record = record;
-    this.body = body;
-  }
-
-  /** What the broker counts, and a little more. */
-  get bytes(): number {
-    const { key, headers, value } = this.record;
-    let bytes = recordOverheadBytes + key.length + (value?.length ?? 0);
-    for (const [name, text] of Object.entries(headers)) bytes += name.length + text.length + 4;
-    return bytes;
-  }
-
-  header(): PlacedRecord['header'] {
-    const header = parseHeader(this.record.headers);
-    if (header === undefined) throw new Error('a record of ours has no kind');
-    return header;
-  }
-}

@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
+import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
 import type { PlacedRecord, TurnBody } from './record.ts';
 import type { AnyLogic } from './service-logic.ts';
@@ -62,6 +63,7 @@ function foldOutbox(
 
 /** DESIGN 3.7: a turn of this service answers all causes up to its base, listed or not, and all it foresaw. */
 function answered(causes: readonly Cause[], body: TurnBody): readonly Cause[] {
+  if (ablated('7a')) return causes;
   const listed = new Set(body.causes.map(addressOf));
   return causes.filter(
     ({ event, offset }) =>

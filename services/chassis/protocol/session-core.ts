@@ -1,6 +1,8 @@
 import type { EventAddress, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
+import { cancels, claimTypes, openings, outcomes } from './event-kinds.ts';
 import { type Language, releaseLanguage } from './language.ts';
 import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
 import { seen } from './seen-event.ts';
@@ -62,26 +64,6 @@ export type CoreStep = Readonly<{
   strange?: readonly StrangeEvent[];
 }>;
 
-const openings: ReadonlySet<string> = new Set([
-  'session.opened',
-  'goal.received',
-  'key.requested',
-  'sink.opened',
-]);
-const cancels: ReadonlySet<string> = new Set(['session.cancel-requested', 'goal.cancel-received']);
-const outcomes: ReadonlySet<string> = new Set([
-  'tool.completed',
-  'tool.failed',
-  'model.completed',
-  'model.failed',
-  'range.stored',
-]);
-/** Events that claim a call: the writer's process alone may act on it (DESIGN 3.9). */
-export const claimTypes: ReadonlySet<string> = new Set([
-  'tool.claimed',
-  'model.claimed',
-  'range.fixed',
-]);
 const recentMax = 64;
 
 export function unknownSession(session: string): SessionCore {
@@ -152,7 +134,7 @@ function foldStrange(core: SessionCore, record: PlacedRecord, what: Strange): Co
 function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
   if (openings.has(event.type)) return openSession(core, record, event);
   if (core.status === 'cancelled-early') return ignore(core, 'duplicate');
-  if (!cancels.has(event.type)) return ignore(core, 'unknown-session');
+  if (!cancels.has(event.type) || ablated('8c')) return ignore(core, 'unknown-session');
   const inputs = { [record.header.id]: event.atMs };
   const early: SessionCore = { ...core, status: 'cancelled-early', inputs, earlyCancel: event };
   return { ...ignore(moved(early, record, event.atMs), 'unknown-session') };
@@ -161,7 +143,8 @@ function beforeOpening(core: SessionCore, record: PlacedRecord, event: SeenEvent
 function settleCall(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
   const data = event.data as unknown as JsonObject;
   const call = core.calls[text(data, 'call')];
-  if (call === undefined || !call.claims.includes(text(data, 'claim'))) return ignore(core, 'late');
+  const open = call?.claims.includes(text(data, 'claim')) === true;
+  if (!open && !ablated('9f')) return ignore(core, 'late');
   const settled = { ...core, calls: without(core.calls, text(data, 'call')) };
   return { core: moved(settled, record, event.atMs), events: [event] };
 }
@@ -171,7 +154,9 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   const timer = text(data, 'timer');
   const setting = core.timers[timer];
   const same = setting?.record === data['record'] && setting?.index === data['index'];
-  if (setting === undefined || !same || event.atMs < setting.dueAtMs)
+  const current = setting !== undefined && same;
+  const early = event.atMs < Number(data['dueAtMs']);
+  if ((!current && !ablated('10b')) || (early && !ablated('10a')))
     return ignore(core, 'superseded');
   const fired = { ...core, timers: without(core.timers, timer) };
   return { core: moved(fired, record, event.atMs), events: [event] };
@@ -209,7 +194,7 @@ function foldInput(core: SessionCore, { record, body, language }: Folding<InputB
   if (core.status !== 'open') return beforeOpening(core, record, event);
   if (outcomes.has(event.type)) return settleCall(core, record, event);
   if (event.type === 'timer.fired') return fireTimer(core, record, event);
-  if (isRemembered(core, id)) return ignore(core, 'duplicate');
+  if (isRemembered(core, id) && !ablated('8a')) return ignore(core, 'duplicate');
   const next = { ...core, ...remember(core, id, body.atMs) };
   return { core: moved(next, record, body.atMs), events: [event] };
 }

@@ -1,7 +1,12 @@
 import type { Run } from '../world/run.ts';
+import { cancelsFirst } from './cancels-first.ts';
 import { causesAnswered } from './causes-answered.ts';
 import { causesOnce } from './causes-once.ts';
+import { checkpointsQuiet } from './checkpoints-quiet.ts';
+import { claimsLost } from './claims-lost.ts';
+import { closesQuietly } from './closes-quietly.ts';
 import { decisionsRecomputed } from './decisions-recomputed.ts';
+import { effectsAllowed } from './effects-allowed.ts';
 import { effectsOnce } from './effects-once.ts';
 import { effectsPermitted } from './effects-permitted.ts';
 import { factsOnce } from './facts-once.ts';
@@ -10,13 +15,14 @@ import { keysSerial } from './keys-serial.ts';
 import { machinesLegal } from './machines-legal.ts';
 import { memberOrder } from './member-order.ts';
 import { noSurprises } from './no-surprises.ts';
-import { noToy } from './no-toy.ts';
 import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
+import { ownersDeliver } from './owners-deliver.ts';
 import { sessionsClose } from './sessions-close.ts';
 import { sinkRows } from './sink-rows.ts';
 import { spendInBudget } from './spend-in-budget.ts';
 import { timeOrder } from './time-order.ts';
+import { timersHonest } from './timers-honest.ts';
 import type { Checker, Violation } from './violation.ts';
 import { watermarksRestore } from './watermarks-restore.ts';
 
@@ -34,18 +40,28 @@ const checkers: readonly Checker[] = [
   timeOrder,
   keysSerial,
   noSurprises,
+  effectsAllowed,
+  claimsLost,
+  timersHonest,
+  ownersDeliver,
+  cancelsFirst,
+  closesQuietly,
+  checkpointsQuiet,
   sinkRows,
   goalsGoOn,
   factsOnce,
   spendInBudget,
-  noToy,
 ];
 
 /** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */
 const restoresMax = 5;
 
+/** The rule of a run that was broken off, or that broke off by itself. */
+export const ends = 'a run comes to its end';
+
 /** All that is wrong with a run. */
 export async function checkRun(run: Run): Promise<readonly Violation[]> {
+  if (run.runaway) return [{ rule: ends, detail: 'more requests than any run needs' }];
   const found = checkers.flatMap((check) => check(run));
   return [...found, ...(await watermarksRestore(run, restoresMax))];
 }

@@ -1,15 +1,23 @@
 import { sinksTopic } from '../../../schemas/topics.ts';
-import type { Line } from '../world/history.ts';
+import type { History, Line } from '../world/history.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'rows in the event store equal records in the log, none twice';
 
+/** A checkpoint counts only in an open session: one that came after the end is of no use to anybody. */
+function countsAsCheckpoint(history: History, { header, accepted, offset }: Line): boolean {
+  const lines = history.sessions.get(header.session)?.lines ?? [];
+  const before = lines.findLast((line) => line.offset < offset);
+  return accepted && before?.step.core.status === 'open';
+}
+
 /** What the log asks for: a row for each event of a turn, one for everything else; and which of them count. */
-function expectedOf(line: Line | undefined): readonly boolean[] {
+function expectedOf(history: History, line: Line | undefined): readonly boolean[] {
   if (line === undefined) return [false];
   const { step, body } = line;
   const count = body.kind === 'turn' ? body.events.length : 1;
-  if (line.header.kind === 'epoch' || line.header.kind === 'checkpoint') return [line.accepted];
+  if (line.header.kind === 'epoch') return [line.accepted];
+  if (line.header.kind === 'checkpoint') return [countsAsCheckpoint(history, line)];
   return Array.from({ length: count }, (_, index) => index < step.events.length);
 }
 
@@ -26,7 +34,7 @@ export const sinkRows: Checker = ({ sink, history, logs, schedule }) => {
   for (const { topic, partition, offset } of [...logs.values()].flat()) {
     if (topic === sinksTopic) continue;
     const line = known.get(`${topic}/${partition}@${offset}`);
-    for (const [index, effective] of expectedOf(line).entries()) {
+    for (const [index, effective] of expectedOf(history, line).entries()) {
       const address = `${topic}/${partition}@${offset}#${index}`;
       expected.add(address);
       const row = sink.rows.get(address);

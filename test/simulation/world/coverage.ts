@@ -29,6 +29,7 @@ const situations: readonly string[] = [
   'fault slow reader',
   'fault silent presence',
   'fault rebalance',
+  'fault record lost in reading',
   'fault broker away',
   'fault blobs away',
   'fault request lost',

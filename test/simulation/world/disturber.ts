@@ -9,6 +9,9 @@ type OnWorld = Exclude<Action, OnVictim>;
 type Crashing = Of<'crash' | 'crash-appending' | 'crash-anywhere' | 'crash-delivering'>;
 type Asking = Of<'rebalance' | 'checkpoint' | 'commit' | 'compare'>;
 
+/** Most of what a host reads it has written itself, and knows already. */
+const lostRecords = 10;
+
 /** At most so many processes at once: more would only be slower. */
 const hostsMax = 6;
 
@@ -17,6 +20,8 @@ export class Disturber {
   readonly seen: (PartitionSeen & { host: string })[] = [];
   readonly #world: SimulatedWorld;
   readonly #schedule: Schedule;
+  /** Hosts that lost a record: somebody starts them anew. */
+  readonly #gapped = new Set<SimulatedHost>();
   readonly #triggers: Triggers;
 
   constructor(world: SimulatedWorld, schedule: Schedule) {
@@ -29,6 +34,7 @@ export class Disturber {
     const { clock } = this.#world;
     const startMs = clock.nowMs();
     for (const action of this.#schedule.actions) {
+      if (this.#world.runaway) return;
       await clock.run(Math.max(0, startMs + action.atMs - clock.nowMs()));
       await this.#act(action);
     }
@@ -40,6 +46,8 @@ export class Disturber {
   async #makeUp(): Promise<void> {
     const happened = [...this.#world.coverage.keys()];
     const none = (what: string): boolean => !happened.some((name) => name.startsWith(what));
+    if (this.#world.hosts.length === 0)
+      await this.#world.startHost(['all'], { skewMs: 0, release: 'a' });
     const [first] = this.#world.hosts;
     if (first !== undefined && none('fault zombie'))
       this.#expel(first, { forMs: 1_500, deafMs: 0, dies: false });
@@ -56,6 +64,7 @@ export class Disturber {
     network.blobsAway = false;
     network.silent.clear();
     this.#triggers.calm();
+    for (const victim of this.#gapped) this.#world.kill(victim, 'fault crash');
     for (const { process, log } of hosts) {
       process.spare();
       process.thaw();
@@ -83,7 +92,9 @@ export class Disturber {
   async #act(action: Action): Promise<void> {
     if (!('victim' in action)) return this.#change(action);
     const victim = this.#victim(action.victim);
-    if (victim !== undefined) this.#disturb(victim, action);
+    if (victim === undefined) return;
+    this.#world.witness.note(victim.name, action.do);
+    this.#disturb(victim, action);
   }
 
   async #change(action: OnWorld): Promise<void> {
@@ -168,6 +179,9 @@ export class Disturber {
         this.#world.note('fault slow reader');
         victim.log.deafen();
         clock.after(action.forMs, () => victim.log.hear());
+        break;
+      case 'lose-record':
+        this.#loseRecord(victim, action.forMs);
         break;
       case 'silence':
         this.#silence(victim, action.forMs);
@@ -265,6 +279,13 @@ export class Disturber {
     this.#world.clock.after(300, () => {
       if (process.alive) log.rejoin();
     });
+  }
+
+  #loseRecord(victim: SimulatedHost, forMs: number): void {
+    this.#world.note('fault record lost in reading');
+    victim.log.skip(lostRecords);
+    this.#gapped.add(victim);
+    this.#world.clock.after(forMs, () => this.#world.kill(victim, 'fault crash'));
   }
 
   #silence(victim: SimulatedHost, forMs: number): void {

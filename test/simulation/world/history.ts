@@ -21,7 +21,14 @@ import type { Logics } from './logics.ts';
 
 /** A record of a session log with what every reader makes of it. */
 export type Line = PlacedRecord &
-  Readonly<{ topic: string; partition: number; accepted: boolean; step: CoreStep }>;
+  Readonly<{
+    topic: string;
+    partition: number;
+    /** When the broker wrote it. */
+    timestampMs: number;
+    accepted: boolean;
+    step: CoreStep;
+  }>;
 
 /** One session: its accepted turns and inputs in order, each with the core after it. */
 export type SessionHistory = {
@@ -72,7 +79,7 @@ export class History {
     const acceptance: AcceptanceState = {};
     const ports = { ...this.#parts, logger: noLogger, clock: noClock };
     for (const record of records) {
-      const { offset } = record;
+      const { offset, timestampMs } = record;
       const header = parseHeader(record.headers);
       const accepted = header !== undefined && accept(acceptance, header);
       const body = header === undefined ? undefined : await readBodyPatiently(record, ports);
@@ -80,7 +87,7 @@ export class History {
         this.strange.add(`${topic}/${partition}@${offset}`);
         continue;
       }
-      const read = { topic, partition, offset, header, body, accepted };
+      const read = { topic, partition, offset, timestampMs, header, body, accepted };
       this.lines.push({ ...read, step: this.#place(read) });
     }
   }

@@ -1,3 +1,4 @@
+import type { HostedService } from '../../../services/chassis/host/ports.ts';
 import { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
 import { buildServices } from '../../support/memory-services.ts';
@@ -9,6 +10,8 @@ import { asRelease, releases } from './releases.ts';
 export type KnownLogic = Readonly<{
   logic: AnyLogic;
   topics: readonly string[];
+  /** What says whether its effects may run. */
+  effects?: HostedService['effects'];
   /** The logic of every release, by the behaviour that its turns name. */
   byBehaviour: ReadonlyMap<number, AnyLogic>;
 }>;
@@ -36,7 +39,10 @@ export async function realLogics(): Promise<Logics> {
   const names = ['all', 'event-store'];
   const services = await buildServices(names, world, { ports, housekeepingMs: 1_000 });
   built = new Map(
-    services.map(({ hosted: { logic, topics } }) => [logic.name, knownLogic(logic, topics)]),
+    services.map(({ hosted: { logic, topics, effects } }) => [
+      logic.name,
+      { ...knownLogic(logic, topics), effects },
+    ]),
   );
   return built;
 }

@@ -47,9 +47,13 @@ export class Network {
   readonly silent = new Set<string>();
   brokerAway = false;
   blobsAway = false;
+  /** Requests to session logs, whatever became of them. */
+  appends = 0;
   calm = false;
   /** Called for each append to a session log or with results, before it is sent. */
   readonly onSending: ((sending: Sending) => void)[] = [];
+  /** Called for each request that something befalls. */
+  onFault: (program: string, what: string, at: PartitionName) => void = () => undefined;
   readonly #dice: Dice;
   readonly #schedule: Schedule;
   readonly #coverage: Coverage;
@@ -81,12 +85,15 @@ export class Network {
 
   faultOf(at: PartitionName, records: readonly OutgoingRecord[], program: string): AppendFault {
     const { topic } = at;
+    if (sessionTopics.includes(topic)) this.appends += 1;
     if (watched.has(topic)) for (const told of this.onSending) told({ at, records, program });
     if (foreignTopics.has(topic) || program === outsider) return 'ok';
     if (topic === presenceTopic && this.silent.has(program)) return 'lost';
     if (this.calm) return 'ok';
     if (this.brokerAway) return 'lost';
-    return this.#drawn(records);
+    const fault = this.#drawn(records);
+    if (fault !== 'ok' && topic !== presenceTopic) this.onFault(program, said(fault), at);
+    return fault;
   }
 
   #drawn(records: readonly OutgoingRecord[]): AppendFault {
@@ -112,6 +119,12 @@ export class Network {
     return fault;
   }
 }
+
+const said = (fault: Exclude<AppendFault, 'ok'>): string => {
+  if (typeof fault === 'string') return `request ${fault}`;
+  const late = fault.timeoutMs === undefined ? '' : ', and was given up before';
+  return `request arrives ${fault.delayMs} ms later${late}`;
+};
 
 /** Whether every record is a turn or a checkpoint: what a host decides again after a refusal. */
 const isNumbered = (records: readonly OutgoingRecord[]): boolean =>

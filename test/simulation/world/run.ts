@@ -16,6 +16,7 @@ import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import { Progress } from './progress.ts';
 import type { Schedule } from './schedule.ts';
 import type { SinkTable } from './sink-table.ts';
+import type { Witness } from './witness.ts';
 import { type Sabotage, SimulatedWorld } from './world.ts';
 
 /** Everything that checkers look at. */
@@ -26,6 +27,8 @@ export type Run = Readonly<{
   published: readonly string[];
   results: readonly LogRecord[];
   watermarks: readonly LogRecord[];
+  presence: readonly LogRecord[];
+  witness: Witness;
   /** All records of the session topics, by `topic/partition`. */
   logs: ReadonlyMap<string, readonly LogRecord[]>;
   ledger: readonly LedgerEntry[];
@@ -42,13 +45,17 @@ export type Run = Readonly<{
   poisoned: ReadonlySet<string>;
   /** Over every record of every topic but heartbeats: key, headers, bytes. */
   fingerprint: string;
+  /** The world's own time when it began. */
+  startedMs: number;
   /** Virtual milliseconds from the calm to the end. */
   calmMs: number;
+  /** It was broken off: requests without end. */
+  runaway: boolean;
 }>;
 
 const stepMs = 1_000;
 /** By then everything must have ended: time-outs of plans, claims and presence are far shorter. */
-const calmMsMax = 900_000;
+const calmMsMax = 180_000;
 const storeMsMax = 120_000;
 const storedNames = storedTopics.map(({ name }) => name);
 
@@ -82,10 +89,10 @@ async function calmDown(
   const fromMs = world.clock.nowMs();
   await disturber.calm();
   await world.clock.run(3_000);
-  while (!isOver(world, progress) && world.clock.nowMs() - fromMs < calmMsMax)
-    await world.clock.run(stepMs);
+  const isLate = (): boolean => world.runaway || world.clock.nowMs() - fromMs >= calmMsMax;
+  while (!isLate() && !isOver(world, progress)) await world.clock.run(stepMs);
   await world.clock.run(2_000);
-  if (store) await world.clock.run(storeMsMax, () => isStored(world));
+  if (store && !world.runaway) await world.clock.run(storeMsMax, () => isStored(world));
   return world.clock.nowMs() - fromMs;
 }
 
@@ -103,16 +110,20 @@ function fingerprintOf(world: SimulatedWorld): string {
 function changedLogics(logics: Logics, { logic: change, isReal }: Sabotage): Logics {
   if (change === undefined || isReal !== true) return logics;
   return new Map(
-    [...logics].map(([name, { logic, topics }]) => [name, knownLogic(change(logic), topics)]),
+    [...logics].map(([name, { logic, topics, effects }]) => [
+      name,
+      { ...knownLogic(change(logic), topics), effects },
+    ]),
   );
 }
 
 /** A world in which the schedule was played to its end. */
 async function played(schedule: Schedule, sabotage: Sabotage) {
   const world = new SimulatedWorld(schedule, sabotage);
+  const startedMs = world.clock.nowMs();
   const disturber = new Disturber(world, schedule);
   await disturber.play();
-  return { world, disturber, calmMs: await calmDown(world, disturber, schedule) };
+  return { world, disturber, startedMs, calmMs: await calmDown(world, disturber, schedule) };
 }
 
 /** What equal seeds must have in common, without anything that is only for checkers. */
@@ -126,7 +137,7 @@ export async function fingerprintOfSchedule(
 /** Runs a schedule to its end and answers everything that there is to see. */
 export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): Promise<Run> {
   const logics = changedLogics(await realLogics(), sabotage);
-  const { world, disturber, calmMs } = await played(schedule, sabotage);
+  const { world, disturber, calmMs, startedMs } = await played(schedule, sabotage);
   for (const { name, host } of world.hosts)
     for (const partition of partitionsOf(host)) disturber.look(name, seenIn(partition));
   const { published, results, ledger, lines, fatal, coverage, codec, blobs, sink } = world;
@@ -135,14 +146,18 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
   const seenThere = { published, results, ledger, lines, fatal, coverage, codec, blobs, sink };
   const run = {
     ...seenThere,
-    ...{ schedule, logics, calmMs, poisoned },
+    ...{ schedule, logics, calmMs, startedMs, poisoned },
     logs: new Map(logsOf(world, all).map((log) => [nameOf(log), log.records])),
     history: await History.read(logsOf(world, logTopics), { codec, blobs, logics }),
     watermarks: world.recordsOf(watermarksTopic).flat(),
+    presence: world.recordsOf(presenceTopic).flat(),
+    witness: world.witness,
     seen: disturber.seen,
+    runaway: world.runaway,
   };
-  const whole = { ...run, fingerprint: fingerprintOf(world) };
+  const fingerprint = run.runaway ? '' : fingerprintOf(world);
+  const whole = { ...run, fingerprint };
   cover(whole);
-  note(coverage, 'heartbeats', world.recordsOf(presenceTopic).flat().length);
+  note(coverage, 'heartbeats', run.presence.length);
   return whole;
 }

@@ -48,6 +48,8 @@ export type Action = Readonly<{ atMs: number }> &
     /** When the session of the goal ends, all that it was told comes again. */
     | Readonly<{ do: 'after-end'; goalId: string; value: JsonObject }>
     | Readonly<{ do: 'compare'; victim: number }>
+    /** A record is missing in what it reads next; it is started anew after a while. */
+    | Readonly<{ do: 'lose-record'; victim: number; forMs: number }>
   );
 
 /** Rates of faults of single appends. */
@@ -122,6 +124,29 @@ function ratesOf(dice: Dice): AppendRates {
   return { lost, lostAck, delayed, late: rate(0.03), refused: rate(0.02) };
 }
 
+/** Dice of their own: what is drawn elsewhere stays as it is. */
+function gaps(seed: number, calmAtMs: number): Action[] {
+  const dice = diceOf('gaps', seed);
+  return Array.from({ length: dice.between(0, 1) }, (): Action => {
+    const atMs = dice.between(800, calmAtMs - 1);
+    return { atMs, do: 'lose-record', victim: dice.fraction(), forMs: dice.between(500, 4_000) };
+  });
+}
+
+/** Two hosts lose their places one after the other: partitions go and come back while effects run. */
+function swaps(seed: number, calmAtMs: number): Action[] {
+  const dice = diceOf('swaps', seed);
+  const short = { do: 'expel', forMs: 150, deafMs: 0, dies: false } as const;
+  return Array.from({ length: dice.between(0, 2) }, () => {
+    const atMs = dice.between(800, calmAtMs - 1);
+    const victim = dice.fraction();
+    const laterMs = Math.min(calmAtMs - 1, atMs + dice.between(300, 2_500));
+    return [
+      { atMs, victim, ...short },
+      { atMs: laterMs, victim: (victim + 0.5) % 1, ...short },
+    ];
+  }).flat();
+}
 /** Rows cost as much as all the rest: every fifth seed or so has event stores. */
 const storeShare = 0.2;
 
@@ -136,6 +161,8 @@ export function scheduleOf(seed: number): Schedule {
     ...sendings(goals),
     ...races(dice, goals),
     ...disturbances(dice, calmAtMs),
+    ...gaps(seed, calmAtMs),
+    ...swaps(seed, calmAtMs),
   ];
   return {
     seed,

@@ -11,6 +11,7 @@ import type {
   ReaderHandlers,
   TopicSpec,
 } from '../../../services/chassis/log/port.ts';
+import { sessionTopics } from './network.ts';
 import { gated, type Process } from './process.ts';
 
 type Seat = {
@@ -36,6 +37,8 @@ export class SimulatedLog implements LogPort {
   readonly #rewritten: Rewriting;
   readonly #seats: Seat[] = [];
   #expelled = false;
+  /** So many of the next records of session logs are left out in reading. */
+  #skips = 0;
   /** Deliveries that wait while the process is deaf. */
   #waiting: (() => void)[] | undefined;
 
@@ -99,6 +102,11 @@ export class SimulatedLog implements LogPort {
     for (const seat of this.#seats) this.#sit(seat).catch(() => undefined);
   }
 
+  /** A client that loses a record, or a log that has lost one. */
+  skip(records: number): void {
+    this.#skips = records;
+  }
+
   deafen(): void {
     this.#waiting ??= [];
   }
@@ -112,7 +120,8 @@ export class SimulatedLog implements LogPort {
   async reader(handlers: ReaderHandlers): Promise<Reader> {
     const readings = new Map<string, object>();
     const nameOf = ({ topic, partition }: PartitionName): string => `${topic}/${partition}`;
-    const deliver = (at: PartitionName, records: readonly LogRecord[]): void => {
+    const deliver = (at: PartitionName, read: readonly LogRecord[]): void => {
+      const records = this.#withGap(at, read);
       const reading = readings.get(nameOf(at));
       // What was on the way for an assignment that is over reaches nobody.
       const arrive = (): void => {
@@ -147,6 +156,13 @@ export class SimulatedLog implements LogPort {
         return inner.close();
       },
     };
+  }
+
+  #withGap({ topic }: PartitionName, records: readonly LogRecord[]): readonly LogRecord[] {
+    if (this.#skips === 0 || !sessionTopics.includes(topic)) return records;
+    const kept = records.slice(this.#skips);
+    this.#skips -= records.length - kept.length;
+    return kept;
   }
 
   bounds(topic: string): Promise<ReadonlyMap<number, Bounds>> {

@@ -20,7 +20,6 @@ import type {
   PartitionName,
 } from '../../../services/chassis/log/port.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
-import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
 import type { StartedEffect } from '../../support/memory-effects.ts';
 import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
 import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
@@ -37,6 +36,7 @@ import { createSharedCodec } from './shared-codec.ts';
 import { simulatedBlobs } from './simulated-blobs.ts';
 import { SimulatedLog } from './simulated-log.ts';
 import { SinkTable } from './sink-table.ts';
+import { Witness } from './witness.ts';
 
 const startMs = 1_700_000_000_000;
 
@@ -53,6 +53,9 @@ export type Sabotage = Readonly<{
   /** The changed logic is what checkers take for the real one. */
   isReal?: true;
 }>;
+
+/** Far more than any run needs: somebody goes in circles. */
+const appendsMax = 5_000;
 
 export type SimulatedHost = Readonly<{
   name: string;
@@ -79,6 +82,7 @@ export class SimulatedWorld {
   readonly hosts: SimulatedHost[] = [];
   /** Lines of all hosts that ever were. */
   readonly lines: Readonly<{ host: string; lines: LogLine[] }>[] = [];
+  readonly witness = new Witness(() => this.clock.nowMs());
   readonly ledger: LedgerEntry[] = [];
   /** Told of each effect that begins. */
   onEffect: (host: string, name: string) => void = () => undefined;
@@ -94,6 +98,8 @@ export class SimulatedWorld {
     this.#sabotage = sabotage;
     this.codec = createSharedCodec(schedule.seed);
     this.network = new Network(schedule, { clock: this.clock, coverage: this.coverage });
+    this.network.onFault = (program, what, { topic, partition }) =>
+      this.witness.note(program, `${what} (to ${topic}/${partition})`);
     this.cluster = new MemoryCluster({
       scheduler: this.network.scheduler,
       nowMs: () => Math.floor(this.clock.nowMs()),
@@ -123,13 +129,14 @@ export class SimulatedWorld {
     const name = `h${this.#starts}`;
     const process = new Process(this.clock, skewMs);
     const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
-      this.#rewritten(at, records),
+      this.#sending(name, at, records),
     );
     const { lines, ...logger } = keepingLogger();
     const blobs = simulatedBlobs(this.blobs, { process, network: this.network });
     const ports = quietPorts(log, process.clock, {
       seed: this.#schedule.seed * 1_000 + this.#starts,
-      ...{ blobs, codec: this.codec, logger, tracer: derivedTracer },
+      ...{ blobs, codec: this.codec, logger },
+      tracer: this.witness.tracerOf(name, process.clock),
     });
     const { housekeepingMs } = this.#schedule;
     const built = await buildServices(names, this.#serviceWorld(name, process, release), {
@@ -155,7 +162,12 @@ export class SimulatedWorld {
     return started;
   }
 
-  #rewritten(at: PartitionName, records: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
+  #sending(
+    host: string,
+    at: PartitionName,
+    records: readonly OutgoingRecord[],
+  ): readonly OutgoingRecord[] {
+    this.witness.sent(host, at, records);
     const { rewrite } = this.#sabotage;
     if (rewrite === undefined) return records;
     const ends = (topic: string, partition: number): number =>
@@ -240,6 +252,11 @@ export class SimulatedWorld {
 
   get results(): readonly LogRecord[] {
     return this.recordsOf(resultsTopic).flat();
+  }
+
+  /** Whether something goes on for ever: the run has shown what it can show. */
+  get runaway(): boolean {
+    return this.network.appends > appendsMax;
   }
 
   note(name: string): void {

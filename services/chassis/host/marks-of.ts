@@ -1,0 +1,22 @@
+import { ablated } from '../ablation.ts';
+import type { PartitionName } from '../log/port.ts';
+import type { PartitionLog } from './partition-log.ts';
+import type { SessionTable } from './session-table.ts';
+import type { Watermark } from './watermarks.ts';
+
+/** The marks of these services at a place of the log: what each of them needs again after a restart (DESIGN 3.11). */
+export function marksOf(
+  { topic, partition }: PartitionName,
+  services: readonly string[],
+  { log, table }: { log: PartitionLog; table: SessionTable },
+): readonly Watermark[] {
+  const { expected } = log;
+  const ahead = { offset: expected, session: undefined };
+  return services.map((service) => {
+    const needed = ablated('11b') ? ahead : table.holderOf(service, expected);
+    const { offset, acceptance } = log.history.atOrBefore(needed.offset);
+    const held = needed.session === undefined ? {} : { heldBy: needed.session };
+    const at = { service, topic, partition, offset, ...held };
+    return { ...at, acceptance: ablated('11c') ? {} : acceptance };
+  });
+}
