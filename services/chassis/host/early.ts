@@ -1,7 +1,7 @@
 import { claimTypes } from '../protocol/event-kinds.ts';
 import { headersOf, type PlacedRecord, parseHeader } from '../protocol/record.ts';
 import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
-import type { foldCore } from '../protocol/session-core.ts';
+import { foldCore } from '../protocol/session-core.ts';
 import type { SealedTurn } from '../protocol/turn.ts';
 import type { EffectTable } from './effects.ts';
 import type { HostedService } from './ports.ts';
