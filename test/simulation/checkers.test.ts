@@ -13,16 +13,24 @@ import { scheduleOf } from './world/schedule.ts';
  * it. The others are proved by taking rules away.
  */
 
-/** The first seed with event stores. */
-const seed = Array.from({ length: 100 }, (_, index) => index + 1).find(
-  (one) => scheduleOf(one).store,
-);
+/** What the tests below change or leave out. */
+const needed = ['tool.completed', 'task.scheduled', 'model.completed'];
+
+const hasAll = ({ history }: Run): boolean =>
+  needed.every((type) =>
+    history.lines.some(({ step }) => step.events.some((one) => one.type === type)),
+  );
 
 let run: Run;
 
+/** The first seed with event stores in which all of that happened. */
 beforeAll(async () => {
-  run = await runSchedule(scheduleOf(seed ?? 1));
-});
+  const seeds = Array.from({ length: 200 }, (_, index) => index + 1);
+  for (const seed of seeds.filter((one) => scheduleOf(one).store)) {
+    run = await runSchedule(scheduleOf(seed));
+    if (hasAll(run)) return;
+  }
+}, 60_000);
 
 const withHistory = (changed: Partial<History>): Run => ({
   ...run,
@@ -59,7 +67,8 @@ describe('the rows of the event store', () => {
   });
 
   test('may not count what the log ignores', () => {
-    const address = [...run.sink.rows].find(([, { effective }]) => effective)?.[0] ?? '';
+    const { topic, partition, offset } = lineWith('task.scheduled');
+    const address = `${topic}/${partition}@${offset}#0`;
     const void_ = changedRows((rows) => rows.set(address, { count: 1, effective: false }));
     expect(sinkRows(void_)).toHaveLength(1);
   });
