@@ -199,9 +199,11 @@ function foldInput(core: SessionCore, { record, body, language }: Folding<InputB
   return { core: moved(next, record, body.atMs), events: [event] };
 }
 
+/** A claim that was made again while the outcome was on its way opens nothing: the call is settled. */
 function claimCall(core: SessionCore, event: SeenEvent): SessionCore {
   const data = event.data as unknown as JsonObject;
   const call = text(data, 'call');
+  if (core.calls[call] === undefined && Number(data['attempt']) > 1) return core;
   const claim = addressOf(event);
   const state: CallState = {
     status: 'claimed',

@@ -200,6 +200,12 @@ describe('an outcome (C3)', () => {
     expect(typesOf(step)).toEqual(['tool.completed']);
   });
 
+  test('that comes before a claim which was on its way leaves the call settled', () => {
+    const settled = fold([input(2, completed('c1', 'trn_1#0'))], open);
+    const after = fold([turn(9, [claimed('c1', 2)], { incarnation: 'second' })], settled);
+    expect(after.calls).toEqual({});
+  });
+
   test('counts for two claims of one turn apart', () => {
     const both = fold([opening(), turn(1, [claimed('a'), claimed('b')])]);
     const core = fold([input(2, completed('b', 'trn_1#1'))], both);
