@@ -4,7 +4,11 @@
  */
 
 import { type Draft, type EventType, event, type SeenEvent, text } from '../../schemas/event.ts';
-import { sessionFold, sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import {
+  resultIsOut,
+  sessionFold,
+  sessionIsOver,
+} from '../../state-machines/session/session-machine.ts';
 import { taskFold } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
@@ -27,7 +31,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
 /** What the supervisor would do, were it able to decide: end the session, and close it once the result is out. */
 function standIn({ session, orphaned }: AggregatorState): readonly Draft[] {
   if (orphaned === undefined) return [];
-  if (orphaned.resultDelivered && session.value === 'ended') return [event('session.closed', {})];
+  if (orphaned.resultDelivered && resultIsOut(session)) return [event('session.closed', {})];
   if (sessionIsOver(session)) return [];
   const data = { code: 'DECISION_FAILED' };
   return [event('session.failed', data, { message: text(orphaned.message) })];

@@ -4,7 +4,11 @@ import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
 import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
-import { foldSession, sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import {
+  foldSession,
+  resultIsOut,
+  sessionIsOver,
+} from '../../state-machines/session/session-machine.ts';
 import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import type { Contradiction } from './join.ts';
@@ -104,8 +108,7 @@ function refuse(
 ): AggregatorState {
   if (service !== 'aggregator') return state;
   if (state.refused === undefined) {
-    const refused = { code: data.code, message: textOf(content.message), replaced: false };
-    return { ...state, refused };
+    return { ...state, refused: { code: data.code, message: textOf(content.message) } };
   }
   if (state.orphaned === undefined) return state;
   return { ...state, orphaned: { ...state.orphaned, resultDelivered: true } };
@@ -120,9 +123,6 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
       return delivered(state, event);
     case 'delivery.refused':
       return refuse(state, event);
-    case 'result.replaced':
-      if (state.refused === undefined || state.refused.replaced) return state;
-      return { ...state, refused: { ...state.refused, replaced: true } };
     case 'session.cancel-requested':
       return stop(state);
     case 'model.completed':
@@ -138,7 +138,7 @@ function withUsage(
   event: SeenEvent<'model.completed' | 'model.failed'>,
 ): AggregatorState {
   const { inputTokens, outputTokens, costNanoUsd } = event.data;
-  const published = state.session.value === 'ended' || state.session.value === 'closed';
+  const published = resultIsOut(state.session) || state.session.value === 'closed';
   if (published || inputTokens + outputTokens + costNanoUsd === 0) return state;
   const usage = {
     inputTokens: state.usage.inputTokens + inputTokens,

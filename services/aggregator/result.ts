@@ -44,8 +44,8 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
 
 /** `result.replaced`, where the broker will never take the result: that must not be all that the asker hears. */
 export function replacementOf(state: AggregatorState, input: DecideInput): readonly Draft[] {
-  const { refused, goal } = state;
-  if (refused === undefined || refused.replaced || goal === null) return [];
+  const { refused, goal, session } = state;
+  if (refused === undefined || session.value !== 'ended' || goal === null) return [];
   const data = {
     status: 'failed' as const,
     goalId: goal.goalId,

@@ -49,7 +49,7 @@ export type AggregatorState = Readonly<{
   orphaned?: Readonly<{ message: string; resultDelivered: boolean }>;
   usage: Usage;
   /** The broker will never take the result; a failure that fits takes its place. */
-  refused?: Readonly<{ code: string; message: string; replaced: boolean }>;
+  refused?: Readonly<{ code: string; message: string }>;
 }>;
 
 export const initialState: AggregatorState = {

@@ -31,6 +31,8 @@ function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): 
     }
     case 'plan.accepted':
       return withPlan(state, event);
+    case 'result.replaced':
+      return { ...state, result: addressOf(event), replaced: true };
     case 'plan.rejected':
       return withStop(state, { as: 'failed', code: 'PLAN_REJECTED', message: rejection(event) });
     case 'result.published':
@@ -88,8 +90,6 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'delivery.acknowledged':
       if (state.delivered || addressOf(event.data) !== state.result) return state;
       return { ...state, delivered: true };
-    case 'result.replaced':
-      return { ...state, result: addressOf(event), replaced: true };
     case 'delivery.refused':
       // Nothing is left to be tried: the log of the session says so, and nobody waits for it.
       if (state.replaced !== true || addressOf(event.data) !== state.result) return state;

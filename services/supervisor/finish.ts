@@ -4,7 +4,7 @@
  */
 
 import { event, text } from '../../schemas/event.ts';
-import { sessionIsOver } from '../../state-machines/session/session-machine.ts';
+import { resultIsOut, sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
@@ -58,7 +58,7 @@ export function closeWhenQuiet(
   openCalls: DecideInput['openCalls'],
 ): void {
   const { session, delivered, living } = proposal.state;
-  if (session.value !== 'ended' || !delivered || Object.keys(living).length > 0) return;
+  if (!resultIsOut(session) || !delivered || Object.keys(living).length > 0) return;
   if (Object.values(openCalls).some((call) => call.status === 'claimed')) return;
   proposal.write(event('session.closed', {}));
 }

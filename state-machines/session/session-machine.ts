@@ -1,7 +1,8 @@
 /**
  * The life of one session as its log tells it. Owns which step may follow which, so that of two
  * endings that race (completed, failed, cancelled) every reader takes the first and refuses the
- * other. A result counts only when it says the same as the ending that counted.
+ * other. A result counts only when it says the same as the ending that counted; one that the broker
+ * will never take is replaced once.
  */
 
 import { setup } from 'xstate';
@@ -20,6 +21,7 @@ export type SessionMachineEvent =
   | { type: 'session.failed' }
   | { type: 'session.cancelled' }
   | { type: 'result.published'; status: SessionStatus }
+  | { type: 'result.replaced' }
   | { type: 'session.closed' };
 
 const stopped = { 'session.failed': 'failed', 'session.cancelled': 'cancelled' } as const;
@@ -44,7 +46,8 @@ export const sessionMachine = setup({
     completing: { on: { 'result.published': { guard: 'saysCompleted', target: 'ended' } } },
     failed: { on: { 'result.published': { guard: 'saysFailed', target: 'ended' } } },
     cancelled: { on: { 'result.published': { guard: 'saysCancelled', target: 'ended' } } },
-    ended: { on: { 'session.closed': 'closed' } },
+    ended: { on: { 'result.replaced': 'replaced', 'session.closed': 'closed' } },
+    replaced: { on: { 'session.closed': 'closed' } },
     closed: { type: 'final' },
   },
 });
@@ -63,6 +66,7 @@ export function foldSession(state: Persisted, event: SeenEvent): Persisted {
     case 'session.completed':
     case 'session.failed':
     case 'session.cancelled':
+    case 'result.replaced':
     case 'session.closed':
       return sessionFold.next(state, { type: event.type });
     default:
@@ -70,7 +74,11 @@ export function foldSession(state: Persisted, event: SeenEvent): Persisted {
   }
 }
 
-const overStates = new Set(['completing', 'failed', 'cancelled', 'ended', 'closed']);
+const overStates = new Set(['completing', 'failed', 'cancelled', 'ended', 'replaced', 'closed']);
 
 /** Whether the ending of the session is decided: nothing new begins, what runs is stopped. */
 export const sessionIsOver = (state: Persisted): boolean => overStates.has(state.value);
+
+/** Whether the session waits only to be closed: its result, or what replaced it, was published. */
+export const resultIsOut = ({ value }: Persisted): boolean =>
+  value === 'ended' || value === 'replaced';

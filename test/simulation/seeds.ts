@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { reportOf, runSeed } from './batch.ts';
-import { type Coverage, missingKinds, neededKinds, rareKinds } from './world/coverage.ts';
+import { type Coverage, missingKinds, neededKinds } from './world/coverage.ts';
 
 /** Seeds of every test run: two files of so many each, which run beside each other on two processors. */
 export const seedsOfHalf = 150;
@@ -20,8 +20,7 @@ export async function expectClean(seeds: readonly number[]): Promise<void> {
     if (result.violations.length > 0) failures.push(reportOf(result));
   }
   expect(failures.join('\n')).toBe('');
-  const needed = neededKinds.filter((kind) => !rareKinds.includes(kind));
-  expect(missingKinds(coverage, needed)).toEqual([]);
+  expect(missingKinds(coverage, neededKinds)).toEqual([]);
 }
 
 export const seedsFrom = (first: number, count: number): readonly number[] =>

@@ -3,7 +3,10 @@ import type { Checker, Violation } from './violation.ts';
 const rule = 'nothing fails that the faults do not explain';
 
 /** Errors that a fault of the schedule explains. */
-const explained: ReadonlySet<string> = new Set(['append refused']);
+const explained: ReadonlySet<string> = new Set([
+  'append refused',
+  'delivery refused for good; closed as refused',
+]);
 
 const unreadable = 'record cannot be read; every reader ignores it';
 

@@ -37,6 +37,7 @@ const situations: readonly string[] = [
   'fault request delayed',
   'fault request late',
   'fault request refused',
+  'fault request refused for good',
   'fault repeated input',
   'fault repeated turn',
   'fault repeated checkpoint',
@@ -90,15 +91,10 @@ const situations: readonly string[] = [
 const fullKey = 'a key holds a thousand goals before it refuses one: a test of its own shows it';
 
 /** Event types that no run can show, with the reason. */
-const forGood =
-  'a broker of this world refuses nothing for good; test/unit/services/chassis/host/edges has it';
-
 export const neverEmitted: Readonly<Record<string, string>> = {
   'decision.failed': 'no decision of the real code may fail; an ablation shows that it is seen',
   'key.denied': fullKey,
   'key.refused': fullKey,
-  'delivery.refused': forGood,
-  'result.replaced': forGood,
 };
 
 const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
@@ -135,9 +131,6 @@ export const neededKinds: readonly string[] = [
     .map((type) => `event ${type}`),
   ...allTransitions.filter((name) => neverTaken[name] === undefined),
 ];
-
-/** Races so rare that a half of the seeds of a test run need not have them; both halves together, and 300 seeds, must. */
-export const rareKinds: readonly string[] = ['transition session rejected > session.cancelled'];
 
 /** Needed names with a count of zero. */
 export function missingKinds(coverage: Coverage, needed: readonly string[]): readonly string[] {

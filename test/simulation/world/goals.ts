@@ -38,10 +38,16 @@ function repeatOf(dice: Dice, goal: JsonObject, atMs: number): GoalToSend {
   return { atMs, goalId: String(goal['id']), kind: 'repeat', value };
 }
 
+/** What cancels a goal, as other systems publish it. */
+export const cancelValue = (goalId: string): JsonObject => ({
+  cancel: goalId,
+  source: 'world',
+  reason: 'not needed any more',
+});
+
 function cancelOf(goal: JsonObject, atMs: number, kind: 'cancel' | 'cancel-first'): GoalToSend {
   const goalId = String(goal['id']);
-  const value = { cancel: goalId, source: 'world', reason: 'not needed any more' };
-  return { atMs, goalId, kind, value };
+  return { atMs, goalId, kind, value: cancelValue(goalId) };
 }
 
 function around(dice: Dice, goal: JsonObject, at: { atMs: number; untilMs: number }): GoalToSend[] {

@@ -13,6 +13,7 @@ import type { OutgoingRecord, PartitionName } from '../../../services/chassis/lo
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type Dice, diceOf } from './dice.ts';
+import { createHopeless } from './hopeless.ts';
 import type { Schedule } from './schedule.ts';
 
 export const sessionTopics: readonly string[] = [
@@ -57,11 +58,13 @@ export class Network {
   readonly #dice: Dice;
   readonly #schedule: Schedule;
   readonly #coverage: Coverage;
+  readonly #isHopeless: ReturnType<typeof createHopeless>;
 
   constructor(schedule: Schedule, parts: { clock: VirtualClock; coverage: Coverage }) {
     this.#schedule = schedule;
     this.#coverage = parts.coverage;
     this.#dice = diceOf('network', schedule.seed);
+    this.#isHopeless = createHopeless(schedule.seed, schedule.hopeless ?? 0);
     this.scheduler = {
       schedule: (delayMs, run) => {
         parts.clock.after(delayMs + this.#latencyMs(), run);
@@ -89,6 +92,8 @@ export class Network {
     if (watched.has(topic)) for (const told of this.onSending) told({ at, records, program });
     if (foreignTopics.has(topic) || program === outsider) return 'ok';
     if (topic === presenceTopic && this.silent.has(program)) return 'lost';
+    if (this.#isHopeless(at, records))
+      return this.#noted('fault request refused for good', 'too-large');
     if (this.calm) return 'ok';
     if (this.brokerAway) return 'lost';
     const fault = this.#drawn(records);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { disturbances } from './disturbances.ts';
-import { type GoalToSend, goalsOf } from './goals.ts';
+import { cancelValue, type GoalToSend, goalsOf } from './goals.ts';
 import { beginnings, groupingOf } from './groupings.ts';
 import { type Release, releases } from './releases.ts';
 import type { StrangeKind } from './strange-records.ts';
@@ -80,6 +80,8 @@ export type Schedule = Readonly<{
   burstMs?: number;
   /** Whether there are event stores, over one table. */
   store?: boolean;
+  /** Share of sessions of which the broker takes one record never. */
+  hopeless?: number;
 }>;
 
 const skewOf = (dice: Dice): number => (dice.chance(0.3) ? dice.between(-3_000, 3_000) : 0);
@@ -147,6 +149,28 @@ function swaps(seed: number, calmAtMs: number): Action[] {
     ];
   }).flat();
 }
+/** A goal whose plan is rejected, cancelled so that the cancel arrives just then. */
+function rejections(seed: number, at: { calmAtMs: number; latencyMs: number }): Action[] {
+  const dice = diceOf('rejections', seed);
+  if (!dice.chance(0.3)) return [];
+  const goalId = 'goal-rejected';
+  const value = { id: goalId, goal: 'Rejected.', plan: 'storm', agentPools: ['analysis'] };
+  const atMs = dice.between(0, at.calmAtMs - 2_000);
+  // The goal's way to its plan is that much longer than the cancel's to the session.
+  const laterMs = at.latencyMs * (0.8 + 1.6 * dice.fraction());
+  const cancel = cancelValue(goalId);
+  return [
+    { atMs, do: 'send', value, goalId, kind: 'goal' },
+    { atMs: atMs + laterMs, do: 'send', value: cancel, goalId, kind: 'cancel' },
+  ];
+}
+
+/** Dice of their own: what is drawn elsewhere stays as it is. */
+function hopelessOf(seed: number): number {
+  const dice = diceOf('hopeless', seed);
+  return dice.chance(0.25) ? 0.2 : 0;
+}
+
 /** Rows cost as much as all the rest: every fifth seed or so has event stores. */
 const storeShare = 0.2;
 
@@ -156,7 +180,7 @@ export function scheduleOf(seed: number): Schedule {
   const calmAtMs = dice.between(8_000, 26_000);
   const store = dice.chance(storeShare);
   const goals = goalsOf(dice, { count: dice.between(5, 7), untilMs: calmAtMs - 2_000 });
-  const actions = [
+  const drawn = [
     ...startings(dice, calmAtMs, store),
     ...sendings(goals),
     ...races(dice, goals),
@@ -164,12 +188,13 @@ export function scheduleOf(seed: number): Schedule {
     ...gaps(seed, calmAtMs),
     ...swaps(seed, calmAtMs),
   ];
+  const partitions = dice.between(1, 2);
+  const housekeepingMs = dice.pick([300, 700, 1_000]);
+  const sessionTimeoutMs = dice.pick([100, 1_000, 3_000]);
+  const latencyMs = dice.pick([0.3, 1, 4]);
+  const actions = [...drawn, ...rejections(seed, { calmAtMs, latencyMs })];
   return {
-    seed,
-    partitions: dice.between(1, 2),
-    housekeepingMs: dice.pick([300, 700, 1_000]),
-    sessionTimeoutMs: dice.pick([100, 1_000, 3_000]),
-    latencyMs: dice.pick([0.3, 1, 4]),
+    ...{ seed, partitions, housekeepingMs, sessionTimeoutMs, latencyMs },
     rates: ratesOf(dice),
     trouble: dice.pick([0.1, 0.25, 0.5]),
     actions: actions.sort((a, b) => a.atMs - b.atMs),
@@ -177,5 +202,6 @@ export function scheduleOf(seed: number): Schedule {
     freshHost: dice.chance(0.5),
     burstMs: dice.pick([0, 0, 100, 500, 1_000]),
     store,
+    hopeless: hopelessOf(seed),
   };
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { resultsTopic } from '../../../schemas/topics.ts';
 import type { OutgoingRecord } from '../../../services/chassis/log/port.ts';
 import { sessionId } from '../../../services/chassis/protocol/ids.ts';
+import { cancelValue } from './goals.ts';
 import type { Sending } from './network.ts';
 import type { SimulatedWorld } from './world.ts';
 
@@ -20,13 +21,6 @@ function isDelivery({ at, records }: Sending): boolean {
   if (at.topic === resultsTopic) return true;
   return records.some((one) => isInput(one) && !ownInputs.test(typesOf(one)[0] ?? ''));
 }
-
-/** A value that cancels a goal, as other systems publish it. */
-export const cancelOf = (goalId: string): JsonObject => ({
-  cancel: goalId,
-  source: 'world',
-  reason: 'not needed any more',
-});
 
 const sessionOf = (goalId: string): string => sessionId('default', 'world', goalId);
 
@@ -119,7 +113,7 @@ export class Triggers {
     if (racing !== undefined && isInput(record) && racing.awaited.test(types[0] ?? '')) {
       this.#racing.delete(session);
       this.#world.note('fault cancel races an answer');
-      this.#world.publish(racing.goalId, cancelOf(racing.goalId));
+      this.#world.publish(racing.goalId, cancelValue(racing.goalId));
     }
     const ending = this.#ending.get(session);
     if (ending === undefined || !types.includes('session.closed')) return;
@@ -132,6 +126,6 @@ export class Triggers {
     this.#world.note('fault records after the end');
     logFaults.echoSession(session, clock);
     clock.after(300, () => this.#world.publish(goalId, value));
-    clock.after(700, () => this.#world.publish(goalId, cancelOf(goalId)));
+    clock.after(700, () => this.#world.publish(goalId, cancelValue(goalId)));
   }
 }

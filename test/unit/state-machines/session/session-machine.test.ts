@@ -21,6 +21,7 @@ const steps: readonly SessionMachineEvent[] = [
   { type: 'result.published', status: 'completed' },
   { type: 'result.published', status: 'failed' },
   { type: 'result.published', status: 'cancelled' },
+  { type: 'result.replaced' },
   { type: 'session.closed' },
 ];
 
@@ -55,7 +56,8 @@ const legal: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   completing: { 'result completed': 'ended' },
   failed: { 'result failed': 'ended' },
   cancelled: { 'result cancelled': 'ended' },
-  ended: { 'session.closed': 'closed' },
+  ended: { 'result.replaced': 'replaced', 'session.closed': 'closed' },
+  replaced: { 'session.closed': 'closed' },
   closed: {},
 };
 
@@ -109,7 +111,7 @@ describe('the session machine', () => {
 
   it('says that a session is over from its ending on', () => {
     const over = [...reachable()].filter(([, state]) => sessionIsOver(state));
-    const expected = ['cancelled', 'closed', 'completing', 'ended', 'failed'];
+    const expected = ['cancelled', 'closed', 'completing', 'ended', 'failed', 'replaced'];
     expect(over.map(([value]) => value).sort()).toEqual(expected);
   });
 
