@@ -55,17 +55,18 @@ export class OpenSessions {
 
 type Start = Readonly<{ offset: number; acceptance: AcceptanceState; closed: readonly string[] }>;
 
-/** Below the lowest mark nobody needs anything: what is open stands above it, by its opening or by a checkpoint. */
+/**
+ * Below the lowest mark nobody needs anything: what is open stands above it, by its opening or by a checkpoint. What was
+ * trimmed, or given up by a reset, is not read either, as hosts do not (DESIGN 3.11).
+ */
 function startOf(watermarks: Watermarks, at: PartitionName, bounds: Bounds): Start {
-  const marks = watermarks.at(at).filter(({ offset }) => offset >= bounds.low);
-  const lowest = marks.reduce<(typeof marks)[number] | undefined>(
-    (low, mark) => (low !== undefined && low.offset <= mark.offset ? low : mark),
-    undefined,
-  );
   const closed = watermarks.closedAt(at).flatMap(({ sessions }) => Object.keys(sessions));
-  if (bounds.low === 0 || lowest === undefined)
+  const [lowest] = [...watermarks.at(at)].sort((a, b) => a.offset - b.offset);
+  const trim = watermarks.trimAt(at);
+  const known = trim !== undefined && trim.offset > (lowest?.offset ?? -1) ? trim : lowest;
+  if (known === undefined || known.offset < bounds.low)
     return { offset: bounds.low, acceptance: {}, closed };
-  return { offset: lowest.offset, acceptance: lowest.acceptance, closed };
+  return { offset: known.offset, acceptance: known.acceptance, closed };
 }
 
 /** Which sessions of these topics are open now, by partition. Topics that are not there have none. */

@@ -1,6 +1,6 @@
 /**
  * Records whose keys come from outside (names of tools, ids): only own members count, so that a
- * tool called `constructor` is as unknown as any other.
+ * tool called `constructor` is no better known than others.
  */
 
 export type Members<T> = Readonly<Record<string, T>>;

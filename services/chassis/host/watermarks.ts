@@ -1,8 +1,9 @@
 import { limits } from '../../../schemas/limits.ts';
 import { watermarksTopic } from '../../../schemas/topics.ts';
 import { toError } from '../errors.ts';
-import type { LogRecord, OutgoingRecord, PartitionName, Reader } from '../log/port.ts';
+import type { LogRecord, OutgoingRecord, PartitionName } from '../log/port.ts';
 import type { HostPorts } from './ports.ts';
+import { StateTopic } from './state-topic.ts';
 import {
   type ClosedSegment,
   closedKey,
@@ -43,36 +44,22 @@ export class Watermarks {
   private readonly trims = new Map<string, Trim>();
   private readonly services = new Map<string, ListedService>();
   private readonly topics = new Map<string, KnownTopic>();
-  private reader: Reader | undefined;
-  private position = 0;
-  private waiting: { offset: number; resolve: () => void }[] = [];
-
+  private readonly log: StateTopic;
   private readonly ports: WatermarkPorts;
 
   constructor(ports: WatermarkPorts) {
     this.ports = ports;
+    const onRecord = (record: LogRecord): void => this.take(record);
+    this.log = new StateTopic({ ports, topic: watermarksTopic, onRecord });
   }
 
-  async start(): Promise<void> {
-    const bounds = (await this.ports.log.bounds(watermarksTopic)).get(0);
-    this.position = bounds?.low ?? 0;
-    this.reader = await this.ports.log.reader({
-      onRecords: (_partition, records) => this.take(records),
-      onPartitionError: (_partition, error) =>
-        this.ports.logger.error({ error: error.message }, 'watermarks cannot be read'),
-      onInterruption: () => undefined,
-    });
-    this.reader.assign({ topic: watermarksTopic, partition: 0 }, this.position);
+  start(): Promise<void> {
+    return this.log.start();
   }
 
   /** Waits until all that is in the topic now was read. */
-  async current(): Promise<void> {
-    const bounds = (await this.ports.log.bounds(watermarksTopic)).get(0);
-    const high = bounds?.high ?? 0;
-    if (this.position >= high) return;
-    await new Promise<void>((resolve) => {
-      this.waiting.push({ offset: high, resolve });
-    });
+  current(): Promise<void> {
+    return this.log.current();
   }
 
   of(service: string, at: PartitionName): Watermark | undefined {
@@ -154,8 +141,8 @@ export class Watermarks {
     );
   }
 
-  async stop(): Promise<void> {
-    await this.reader?.close();
+  stop(): Promise<void> {
+    return this.log.stop();
   }
 
   private record({ key, value }: Entry): OutgoingRecord {
@@ -164,15 +151,9 @@ export class Watermarks {
     return { key, headers, value: bytes };
   }
 
-  private take(records: readonly LogRecord[]): void {
-    for (const record of records) {
-      this.position = record.offset + 1;
-      if (record.value === null) this.forget(record.key);
-      else this.keep(record, record.value);
-    }
-    const reached = this.waiting.filter((one) => one.offset <= this.position);
-    this.waiting = this.waiting.filter((one) => one.offset > this.position);
-    for (const one of reached) one.resolve();
+  private take(record: LogRecord): void {
+    if (record.value === null) this.forget(record.key);
+    else this.keep(record, record.value);
   }
 
   /** Past the horizon, passed by a trim, or of a retired service. */

@@ -11,8 +11,8 @@ import {
   withoutGeneration,
 } from '../../chassis/host/lane-table.ts';
 import { topicSpecs } from '../../chassis/host/topic-specs.ts';
+import type { Deed } from '../../chassis/host/watermark-records.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
-import type { Author } from './who.ts';
 
 type Topics = Pick<RuntimeConfig, 'partitions'>;
 
@@ -31,9 +31,9 @@ async function writeTable(log: LogPort, table: LaneTable): Promise<void> {
 export async function addGeneration(
   log: LogPort,
   partitions: number,
-  author: Author,
+  deed: Deed,
 ): Promise<LaneTable> {
-  const { atMs, by, reason } = author;
+  const { atMs, by, reason } = deed;
   const before = await readLaneTable(log);
   const after = withGeneration(before, { partitions, addedAtMs: atMs, by, reason });
   const [first] = before.generations;
@@ -48,9 +48,9 @@ export async function addGeneration(
 export async function retireGeneration(
   log: LogPort,
   generation: number,
-  author: Author,
+  deed: Deed,
 ): Promise<LaneTable> {
-  const after = withoutGeneration(await readLaneTable(log), generation, author);
+  const after = withoutGeneration(await readLaneTable(log), generation, deed);
   await writeTable(log, after);
   return after;
 }

@@ -14,11 +14,11 @@ import { requireSameTopic } from '../../chassis/host/topic-identity.ts';
 import { type Entry, Watermarks } from '../../chassis/host/watermarks.ts';
 import { createCodec, createFixedCodec } from '../../chassis/log/codec.ts';
 import type { LogPort, LogRecord, PartitionName } from '../../chassis/log/port.ts';
+import { quietLogger } from '../../chassis/telemetry/quiet-logger.ts';
 import { bodyOfRecord, boundsOf } from './log-client.ts';
 
 const codec = createFixedCodec();
-const nothing = (): void => undefined;
-const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const logger = quietLogger;
 const recentRecords = 1_000;
 
 /** Topics whose records wait for watermarks, with all generations of the lanes. */

@@ -1,8 +1,9 @@
+import type { Deed } from '../../../chassis/host/watermark-records.ts';
 import { type Call, type CommandSpec, writeJson } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-code.ts';
 import type { ServiceRow } from '../service-acts.ts';
 import { table } from '../table.ts';
-import { type Author, authorOf, reasonOptions } from '../who.ts';
+import { deedOf, reasonOptions } from '../who.ts';
 
 /** Who holds the log, and how far back. */
 export const servicesList: CommandSpec = {
@@ -96,12 +97,12 @@ async function act(
   done: string,
   entriesOf: (
     watermarks: Watermarks,
-    at: { log: Log; service: string; deed: Author },
+    at: { log: Log; service: string; deed: Deed },
   ) => Promise<Entry[]>,
 ): Promise<ExitCode> {
   const { withLog } = await import('../log-client.ts');
   const { withWatermarks, writeEntries } = await import('../log-state.ts');
-  const deed = authorOf(call);
+  const deed = deedOf(call);
   const [service = ''] = call.args;
   await withLog(call.environment, async (log) => {
     const entries = await withWatermarks(log, (watermarks) =>

@@ -3,7 +3,7 @@ import { type Call, type CommandSpec, textOption, writeJson } from '../context.t
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { addGeneration } from '../lane-change.ts';
 import { withLog } from '../log-client.ts';
-import { authorOf, reasonOptions } from '../who.ts';
+import { deedOf, reasonOptions } from '../who.ts';
 
 /** New sessions go to new topics; those that run end where they are. */
 export const topicsRescale: CommandSpec = {
@@ -13,8 +13,8 @@ export const topicsRescale: CommandSpec = {
   examples: ['longrein topics rescale --partitions 24 --reason "more hosts than partitions"'],
   async run(call) {
     const partitions = partitionsOf(call);
-    const author = authorOf(call);
-    const after = await withLog(call.environment, (log) => addGeneration(log, partitions, author));
+    const deed = deedOf(call);
+    const after = await withLog(call.environment, (log) => addGeneration(log, partitions, deed));
     const { generation } = newestGeneration(after);
     if (call.json) writeJson(call, { generation, partitions, table: after });
     else

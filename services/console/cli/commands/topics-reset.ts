@@ -1,9 +1,10 @@
 import { LongreinError } from '../../../chassis/errors.ts';
+import type { Deed } from '../../../chassis/host/watermark-records.ts';
 import type { Entry, Watermarks } from '../../../chassis/host/watermarks.ts';
 import type { LogPort } from '../../../chassis/log/port.ts';
 import { type Call, type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
-import { type Author, authorOf, reasonOptions } from '../who.ts';
+import { deedOf, reasonOptions } from '../who.ts';
 
 type Reset = Readonly<{ partition: number; offset: number }>;
 
@@ -18,7 +19,7 @@ export const topicsReset: CommandSpec = {
   examples: ['longrein topics reset longrein.sessions.normal --reason "lost with broker 2"'],
   async run(call) {
     const { withLog } = await import('../log-client.ts');
-    const deed = authorOf(call);
+    const deed = deedOf(call);
     const [topic = ''] = call.args;
     const wanted = partitionOption(call);
     const resets = await withLog(call.environment, (log) =>
@@ -47,7 +48,7 @@ function partitionOption(call: Call): number | undefined {
 type Asked = Readonly<{
   topic: string;
   wanted: number | undefined;
-  deed: Author;
+  deed: Deed;
 }>;
 
 async function reset(call: Call, log: LogPort, asked: Asked): Promise<Reset[]> {

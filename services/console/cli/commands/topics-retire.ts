@@ -8,7 +8,7 @@ import { type CommandSpec, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { retireGeneration } from '../lane-change.ts';
 import { withLog } from '../log-client.ts';
-import { authorOf, reasonOptions } from '../who.ts';
+import { deedOf, reasonOptions } from '../who.ts';
 
 /** Hosts read an old generation no more. Its topics stay, for replay, until somebody deletes them. */
 export const topicsRetire: CommandSpec = {
@@ -21,13 +21,13 @@ export const topicsRetire: CommandSpec = {
     if (!/^[1-9]\d{0,3}$/.test(given))
       throw new UsageError(`"${given}" is no generation`, 'See them: longrein topics list');
     const generation = Number(given);
-    const author = authorOf(call);
+    const deed = deedOf(call);
     const own = lanes.map((lane) => laneAt(lane, generation));
     const topics = own.map(sessionTopic);
     const after = await withLog(call.environment, async (log) => {
       await refuseOpen(log, topics);
       await refuseWaiting(log, own);
-      return retireGeneration(log, generation, author);
+      return retireGeneration(log, generation, deed);
     });
     if (call.json) writeJson(call, { generation, table: after });
     else

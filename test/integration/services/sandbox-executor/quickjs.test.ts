@@ -230,7 +230,7 @@ describe('limits', () => {
     await expectUnharmed();
   });
 
-  it('that are too small for anything are met as any other', async () => {
+  it('that are too small for anything are met like the others', async () => {
     const result = await run('return [input]', { input: 'x', memoryBytes: 1 });
     expect(result).toMatchObject({ exit: 'killed', reason: { code: 'memory' } });
   });

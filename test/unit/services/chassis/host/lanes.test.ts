@@ -9,6 +9,7 @@ import {
   addGeneration,
   retireGeneration,
 } from '../../../../../services/console/cli/lane-change.ts';
+import { startJanitor } from '../../../../support/memory-janitor.ts';
 import { MemoryWorld } from '../../../../support/memory-world.ts';
 
 const author = { by: 'ann', reason: 'test', atMs: 1_000 };
@@ -89,6 +90,31 @@ test('what is open is counted from the log, also goals that wait for their key',
   const left = await running.during(readOpenSessions(log, quietLogger, [laneOne]));
   expect(left.flatMap((partition) => partition.open)).toEqual([]);
   expect(await running.during(readWaitingGoals(log, quietLogger))).toEqual([]);
+});
+
+test('what is open is counted right in a log whose beginning was trimmed', async () => {
+  const running = await MemoryWorld.start({
+    housekeepingMs: 300,
+    partitions: 1,
+    tools: { 'test.wait': () => ({ never: true }) },
+  });
+  const janitor = await startJanitor(running);
+  for (const said of ['a', 'b', 'c']) running.publishGoal({ goal: said, plan: 'echo' });
+  expect(await running.runUntilDone()).toBe(true);
+  for (let round = 0; round < 6; round += 1) {
+    await running.clock.run(20_000);
+    await janitor.run();
+  }
+  const { session } = running.publishGoal({
+    goal: 'stays',
+    plan: 'count',
+    inputs: { counter: 'c', waitMs: 9 },
+  });
+  await running.clock.run(2_000);
+  const log = running.connect('operator');
+  expect((await running.during(log.bounds(laneOne))).get(0)?.low).toBeGreaterThan(0);
+  const open = await running.during(readOpenSessions(log, quietLogger, [laneOne]));
+  expect(open.flatMap((partition) => partition.open)).toEqual([session]);
 });
 
 test('a retired generation is read no more, and the rest goes on', async () => {
