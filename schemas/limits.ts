@@ -41,6 +41,10 @@ export const limits = {
   earlyCancelMs: 3_600_000,
   /** Records that a restart may have to read again for the sake of one idle session. */
   carryForwardRecords: 5_000,
+  /** Records of a partition for each that carries an idle session of it forward: at most so small a part of the log. */
+  carryForwardSpacing: 8,
+  /** Checkpoints that one look at a partition writes: what has work comes first. */
+  checkpointsPerRound: 500,
   /** Inputs that a session remembers to know a repeat: its checkpoint holds them, however many come in a week. */
   rememberedInputsMax: 10_000,
   /** How long a watermark may stand still, more than `carryForwardRecords` behind, before that is an alarm. */

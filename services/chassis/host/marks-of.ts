@@ -1,5 +1,6 @@
 import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
+import { carryStretch } from './checkpoints.ts';
 import type { PartitionLog } from './partition-log.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Watermark } from './watermarks.ts';
@@ -11,11 +12,12 @@ export function marksOf(
   { log, table }: { log: PartitionLog; table: SessionTable },
 ): readonly Watermark[] {
   const { expected } = log;
+  const stretch = carryStretch(table.seats);
   const ahead = { offset: expected, session: undefined };
   return services.map((service) => {
     const needed = ablated('11b') ? ahead : table.holderOf(service, expected);
     const { offset, acceptance } = log.history.atOrBefore(needed.offset);
-    const held = needed.session === undefined ? {} : { heldBy: needed.session };
+    const held = needed.session === undefined ? {} : { heldBy: needed.session, stretch };
     const at = { service, topic, partition, offset, ...held };
     return { ...at, acceptance: ablated('11c') ? {} : acceptance };
   });

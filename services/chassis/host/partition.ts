@@ -3,6 +3,7 @@ import { ablated } from '../ablation.ts';
 import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
 import { marksOf } from './marks-of.ts';
@@ -45,6 +46,7 @@ export class Partition {
   private readonly parts: PartitionParts;
   private readonly table: SessionTable;
   private readonly settler: Settler;
+  private readonly checkpoints: Checkpoints;
   private readonly timers: Timers;
   readonly closed: ClosedSessions;
   private readonly marks: ReadonlyMap<string, number>;
@@ -82,13 +84,10 @@ export class Partition {
     const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
     this.timers = new Timers({ ports, writer, incarnation, epochOf });
     this.table = new SessionTable(parts.services, this.closed);
-    this.settler = new Settler({
-      ...parts,
-      ownership: this.ownership,
-      acceptance: this.log.acceptance,
-      effects: this.effects,
-      onSettle: (session) => this.settle(session),
-    });
+    const owned = { ...parts, ownership: this.ownership, acceptance: this.log.acceptance };
+    const onSettle = (session: string): void => this.settle(session);
+    this.settler = new Settler({ ...owned, effects: this.effects, onSettle });
+    this.checkpoints = new Checkpoints(owned);
   }
 
   /** Where reading starts, in offsets. */
@@ -284,9 +283,9 @@ export class Partition {
   /** Writes checkpoints of sessions that have moved, so that a restore is short. */
   checkpoint(everything: boolean): void {
     if (!this.caughtUp || this.log.halted) return;
-    const recordsLeast = everything ? 1 : limits.checkpointRecords;
-    const at = { recordsLeast, position: this.log.expected };
-    for (const slot of this.table.slots()) this.settler.checkpoint(slot, at);
+    const slots = this.table.slots();
+    if (everything) this.checkpoints.everything(slots, this.log.expected);
+    else this.checkpoints.round(slots, this.log.expected);
   }
 
   /** The marks of the services that this host owns here. */

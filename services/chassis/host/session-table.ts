@@ -44,12 +44,19 @@ export class SessionTable {
     return this.bySession.get(session);
   }
 
-  slots(): Iterable<Slot> {
+  slots(): readonly Slot[] {
     return [...this.bySession.values()];
   }
 
   get size(): number {
     return this.bySession.size;
+  }
+
+  /** Seats of all sessions: so many checkpoints carry everything forward once. */
+  get seats(): number {
+    let seats = 0;
+    for (const slot of this.bySession.values()) seats += slot.seats.size;
+    return seats;
   }
 
   remove(session: string): void {

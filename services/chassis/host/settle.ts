@@ -3,10 +3,7 @@ import { ablated } from '../ablation.ts';
 import type { AppendError } from '../log/append-error.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
 import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
-import { canonical, sha256 } from '../protocol/hash.ts';
-import type { CheckpointBody } from '../protocol/record.ts';
-import { foldWrittenBy, writeEntry } from '../protocol/saved-entry.ts';
-import { recordHash, saltOf, sealContent } from '../protocol/seal.ts';
+import { canonical } from '../protocol/hash.ts';
 import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
 import { Deliveries } from './deliveries.ts';
 import { earlier, foldEarly, startEarly } from './early.ts';
@@ -200,57 +197,5 @@ export class Settler {
         forget();
       },
     });
-  }
-
-  /**
-   * A checkpoint of each owned seat that has nothing open and has moved by at least so many records, or holds the
-   * watermark far behind the position: an idle session is carried forward (DESIGN 3.11).
-   */
-  checkpoint(slot: Slot, at: { recordsLeast: number; position: number }): void {
-    if (slot.inFlight.size > 0 && !ablated('11a')) return;
-    for (const seat of slot.seats.values()) {
-      const epoch = this.parts.ownership.epochOf(seat.logic.name);
-      const open = seat.entry.causes.length > 0 && !ablated('11a');
-      if (epoch === undefined || !seat.known || open) continue;
-      const needed = Math.max(seat.firstNeeded, seat.carriedAt);
-      const holds = at.position - needed > limits.carryForwardRecords;
-      const due = holds || seat.sinceCheckpoint >= at.recordsLeast;
-      if (!due || seat.entry.core.status !== 'open' || standsBy(seat)) continue;
-      seat.carriedAt = at.position;
-      this.writeCheckpoint(slot, seat, epoch);
-    }
-  }
-
-  private writeCheckpoint(slot: Slot, seat: Seat, epoch: number): void {
-    const { acceptance, identity, ports, ownership, writer } = this.parts;
-    const { beginning, logic } = seat;
-    const { root } = seat.entry;
-    const saved = writeEntry(logic, seat.entry);
-    const { last } = seat.entry.core;
-    const body: CheckpointBody = {
-      kind: 'checkpoint',
-      session: slot.session,
-      service: seat.logic.name,
-      epoch,
-      incarnation: identity.incarnation,
-      cursor: { record: last.record, offset: last.offset },
-      ...(root === undefined ? {} : { root }),
-      ...(beginning < 0 ? {} : { beginning }),
-      behaviour: logic.behaviour,
-      fold: foldWrittenBy(logic),
-      machines: logic.machines,
-      stateHash: sha256(canonical(saved)),
-      state: sealContent(saltOf(slot.session), { mediaType: 'application/json', body: saved }),
-      atMs: ports.clock.nowMs(),
-      release: identity.release,
-    };
-    const id = `ckp_${recordHash(body).slice(0, 32)}`;
-    writer.push({
-      records: [{ id, body, traceparent: '' }],
-      stale: () => ownership.epochOf(seat.logic.name) !== epoch,
-      onRefused: () => ownership.renew(acceptance),
-    });
-    // Not again for the same records while this one is on the way.
-    seat.sinceCheckpoint = 0;
   }
 }

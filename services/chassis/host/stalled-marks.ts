@@ -33,7 +33,7 @@ export function stalledMarks(
     const behind = bounds.high - offset;
     const sinceMs = watermarks.standsSinceMs(listed.service, name) ?? listed.atMs;
     const still = nowMs - sinceMs > limits.watermarkStalledMs;
-    if (!still || behind <= limits.carryForwardRecords) return [];
+    if (!still || behind <= (mark?.stretch ?? limits.carryForwardRecords)) return [];
     const told = { ...name, service: listed.service, offset, behind, sinceMs };
     return [{ ...told, session: mark?.heldBy, ...explained(listed, told, mark?.heldBy) }];
   });

@@ -15,6 +15,8 @@ export type Watermark = Readonly<{
   acceptance: AcceptanceState;
   /** The session that needs what stands here; without one nothing is open below the position. */
   heldBy?: string;
+  /** Records of the log after which its owner carries that session forward. */
+  stretch?: number;
 }>;
 
 /**
