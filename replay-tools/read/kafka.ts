@@ -72,10 +72,10 @@ async function bodyOf(record: LogRecord, reading: LogReading): Promise<RecordBod
 
 async function* recordsOf(
   reading: LogReading,
-  place: Place,
-  session: string,
+  place: PartitionName,
+  { session, bounds }: Readonly<{ session: string; bounds: Bounds }>,
 ): AsyncGenerator<SourceRecord> {
-  for await (const record of readPartition(reading.log, place, place.bounds)) {
+  for await (const record of readPartition(reading.log, place, bounds)) {
     const header = headerOf(record);
     if (header === undefined || !isNeeded(header, session)) continue;
     const { offset } = record;
@@ -83,6 +83,8 @@ async function* recordsOf(
     yield body === undefined ? { offset, header } : { offset, header, body };
   }
 }
+
+const after = ({ high }: Bounds): Bounds => ({ low: high, high: Number.POSITIVE_INFINITY });
 
 function sourceAt(reading: LogReading, place: Place, session: string): SessionSource {
   const { topic, partition, bounds } = place;
@@ -94,7 +96,8 @@ function sourceAt(reading: LogReading, place: Place, session: string): SessionSo
     from: bounds.low,
     acceptance: {},
     whole: bounds.low === 0,
-    records: () => recordsOf(reading, place, session),
+    records: () => recordsOf(reading, place, { session, bounds }),
+    later: () => recordsOf(reading, place, { session, bounds: after(bounds) }),
   };
 }
 

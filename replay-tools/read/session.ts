@@ -1,5 +1,9 @@
 import type { SeenEvent } from '../../schemas/event.ts';
-import { accept, copyAcceptance } from '../../services/chassis/protocol/acceptance.ts';
+import {
+  type AcceptanceState,
+  accept,
+  copyAcceptance,
+} from '../../services/chassis/protocol/acceptance.ts';
 import type { PlacedRecord } from '../../services/chassis/protocol/record.ts';
 import {
   type CoreStep,
@@ -32,6 +36,8 @@ export type JudgedSession = Readonly<{
   records: readonly JudgedRecord[];
   /** What every reader knows at the end. */
   core: SessionCore;
+  /** What acceptance knows after the newest record. */
+  acceptance: AcceptanceState;
   /** Records of other sessions that were read for acceptance. */
   others: number;
 }>;
@@ -69,9 +75,23 @@ export async function judgeSession(source: SessionSource): Promise<JudgedSession
     core = judged.step?.core ?? core;
     records.push(judged);
   }
-  if (records.length > 0) return { source, records, core, others };
+  if (records.length > 0) return { source, records, core, acceptance, others };
   const fix = 'list sessions with `longrein session list`';
   throw sessionUnknown(source.session, source.origin, fix);
+}
+
+type After = Pick<JudgedSession, 'source' | 'core' | 'acceptance'>;
+
+/** Judges one more record. `judged` is absent for a record of another session. */
+export function judgeNext(
+  after: After,
+  record: SourceRecord,
+): Pick<JudgedSession, 'core' | 'acceptance'> & Readonly<{ judged?: JudgedRecord }> {
+  const acceptance = copyAcceptance(after.acceptance);
+  const accepted = accept(acceptance, record.header);
+  if (record.header.session !== after.source.session) return { core: after.core, acceptance };
+  const judged = judge(record, accepted, after.core);
+  return { judged, acceptance, core: judged.step?.core ?? after.core };
 }
 
 /** Every event that counts, in order. */

@@ -25,6 +25,8 @@ export type SessionSource = Readonly<{
   release?: string;
   /** Reads them from the start; can be called again. */
   records(): AsyncIterable<SourceRecord>;
+  /** What comes after those, as it comes; never ends. Absent where nothing comes. */
+  later?(): AsyncIterable<SourceRecord>;
 }>;
 
 /** A record at its place; see S2 for `body`. */

@@ -1,5 +1,5 @@
 import type { Content, SeenEvent } from '../../schemas/event.ts';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { count, preview, seconds, shortId, size, usd } from './figures.ts';
 
 /** What is worth saying of one event, whatever its type: members of its data by name, bodies in short. */
@@ -12,6 +12,20 @@ const errorTypes: ReadonlySet<string> = new Set([
   'plan.rejected',
   'key.denied',
 ]);
+
+const housekeeping: ReadonlySet<string> = new Set([
+  'agent.provisioned',
+  'agent.started',
+  'agent.cleaned-up',
+  'timer.set',
+  'timer.cancelled',
+  'delivery.acknowledged',
+  'budget.reserved',
+  'plan.proposed',
+]);
+
+/** Whether an event keeps the house in order, and says nothing of what was asked for. */
+export const isHousekeeping = (type: string): boolean => housekeeping.has(type);
 
 /** Whether an event says that something did not go as wanted. */
 export const isError = (type: string): boolean =>
@@ -35,6 +49,7 @@ const sayTask: Say = (data) => {
   const task = textOf(data, 'task');
   const attempt = Number(data['attempt'] ?? 1);
   if (task === '') return attempt > 1 ? `attempt ${attempt}` : undefined;
+  if (typeof data['call'] === 'string') return undefined;
   return attempt > 1 ? `task ${task} (attempt ${attempt})` : `task ${task}`;
 };
 
@@ -50,14 +65,18 @@ const sayCall: Say = (data) => {
   return call === '' ? undefined : shortId(call);
 };
 
+/** Nothing is said of what took no tokens and cost nothing. */
+const isFree = (data: JsonObject): boolean =>
+  [data['inputTokens'], data['outputTokens'], data['costNanoUsd']].every((one) => !one);
+
 const sayTokens: Say = (data) => {
-  if (typeof data['inputTokens'] !== 'number') return undefined;
+  if (typeof data['inputTokens'] !== 'number' || isFree(data)) return undefined;
   return `${data['inputTokens']} in, ${textOf(data, 'outputTokens')} out`;
 };
 
 const sayCost: Say = (data) => {
   const cost = data['costNanoUsd'];
-  return typeof cost === 'number' ? usd(cost) : undefined;
+  return typeof cost === 'number' && !isFree(data) ? usd(cost) : undefined;
 };
 
 const sayDuration: Say = ({ durationMs }) =>
@@ -75,50 +94,84 @@ const sayLists: Say = ({ tasks, destinations, violations }) => {
   return Array.isArray(destinations) ? destinations.join(', ') : undefined;
 };
 
-const says: readonly Say[] = [
+/** What an event is about, first; what it cost and took; what else it says, last. */
+const subjects: readonly Say[] = [
   member('plan', 'plan '),
-  sayTask,
-  sayAgent,
   member('tool'),
   member('model'),
-  sayCall,
   member('timer'),
   member('status'),
-  member('finishReason'),
   member('code'),
-  member('class'),
   member('check', 'check '),
+];
+const amounts: readonly Say[] = [sayCost, sayTokens, sayDuration, sayDue, sayLists];
+const details: readonly Say[] = [
+  sayTask,
+  sayAgent,
+  member('class'),
+  member('finishReason'),
   member('because', 'because of '),
   member('requestedBy', 'by '),
   member('effect'),
   member('isolation'),
   member('exit'),
-  sayLists,
-  sayDue,
-  sayDuration,
-  sayTokens,
-  sayCost,
+  sayCall,
 ];
+
+/** Events of tasks and agents are about these, and not about what they happen with. */
+function ordered(type: string): readonly (readonly Say[])[] {
+  const own = { 'task.': sayTask, 'agent.': sayAgent }[type.slice(0, type.indexOf('.') + 1)];
+  if (own === undefined) return [subjects, amounts, details];
+  // The name of an agent holds its task.
+  const passed = type.startsWith('agent.') ? sayTask : own;
+  return [[own, ...subjects], amounts, details.filter((say) => say !== own && say !== passed)];
+}
 
 /** Bodies that say nothing in a line: what is pinned, and plans. */
 const passedOver: ReadonlySet<string> = new Set(['catalog', 'plan']);
 const previewCharacters = 72;
-const messageCharacters = 240;
+const messageCharacters = 400;
+
+/** Of a conversation what was said last. */
+function newestOf(body: JsonValue): JsonValue {
+  const last = Array.isArray(body) ? body.at(-1) : body;
+  if (typeof last !== 'object' || last === null || Array.isArray(last)) return last ?? '';
+  return last['text'] ?? last['result'] ?? last;
+}
+
+type Answer = Readonly<{ text: string; toolCalls: readonly JsonValue[] }>;
+
+const isAnswer = (body: JsonValue): body is Answer & JsonObject =>
+  typeof body === 'object' && body !== null && 'toolCalls' in body && 'text' in body;
+
+/** What a model said, or what it wants called. */
+function saidIn({ text, toolCalls }: Answer): string {
+  const calls = toolCalls.map((call) => {
+    const { name, arguments: given } = call as Readonly<Record<string, JsonValue>>;
+    return `${name}(${JSON.stringify(given ?? {})})`;
+  });
+  return [...(text === '' ? [] : [text]), ...calls].join(' ');
+}
 
 function sayContent([name, content]: readonly [string, Content]): string {
   const { body, bytes } = content;
   if (body === undefined) return `${name} (${size(bytes)}, its body is nowhere)`;
   if (passedOver.has(name)) return `${name} (${size(bytes)})`;
+  if (isAnswer(body)) return preview(saidIn(body), previewCharacters);
   const isMessage = name === 'message' || name === 'reason' || name === 'fix';
   if (isMessage && typeof body === 'string') return preview(body, messageCharacters);
+  if (name === 'messages') return preview(newestOf(body), previewCharacters);
   return `${name} ${preview(body, previewCharacters)}`;
 }
 
-/** The important data of an event, in one line. */
+/** The important data of an event, in one line: `subject, amounts: bodies (details)`. */
 export function eventText(event: SeenEvent, openedAtMs: number): string {
   const data = event.data as unknown as JsonObject;
-  const said = says.flatMap((say) => say(data, openedAtMs) ?? []);
-  const bodies = Object.entries(event.content as Readonly<Record<string, Content>>);
-  const [facts, contents] = [said.join(', '), bodies.map(sayContent).join('; ')];
-  return facts === '' || contents === '' ? facts + contents : `${facts}: ${contents}`;
+  const say = (list: readonly Say[]): string[] =>
+    list.flatMap((one) => one(data, openedAtMs) ?? []);
+  const [about = [], took = [], rest = []] = ordered(event.type).map(say);
+  const bodies = Object.entries(event.content as Readonly<Record<string, Content>>).map(sayContent);
+  const head = [[...about, ...took].join(', '), bodies.join('; ')].filter((text) => text !== '');
+  if (rest.length === 0) return head.join(': ');
+  return head.length === 0 ? rest.join(', ') : `${head.join(': ')} (${rest.join(', ')})`;
 }

@@ -7,10 +7,12 @@ import { down } from './commands/down.ts';
 import { goalCancel } from './commands/goal-cancel.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
 import { replayExport } from './commands/replay-export.ts';
+import { replayFirstFailure } from './commands/replay-first-failure.ts';
 import { replayVerify } from './commands/replay-verify.ts';
+import { replayWhy } from './commands/replay-why.ts';
 import { servicesList, servicesReinstate, servicesRetire } from './commands/services.ts';
 import { sessionList } from './commands/session-list.ts';
-import { sessionShow } from './commands/session-show.ts';
+import { replayShow, sessionShow } from './commands/session-show.ts';
 import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
@@ -43,7 +45,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     about: 'the topics that sessions live in',
     commands: [topicsList, topicsRescale, topicsRetire, topicsReset],
   },
-  { name: 'replay', about: 'check and keep sessions', commands: [replayVerify, replayExport] },
+  {
+    name: 'replay',
+    about: 'understand, prove and keep recorded sessions; touches nothing',
+    commands: [replayShow, replayWhy, replayFirstFailure, replayVerify, replayExport],
+  },
 ];
 
 /** Runs one command. Never throws; what it writes goes to the terminal of the context. */

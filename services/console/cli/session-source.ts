@@ -6,7 +6,6 @@ import { sessionId } from '../../chassis/protocol/ids.ts';
 import { queryClickhouse } from './clickhouse-query.ts';
 import { readClickhouseAddress, readLogAddress } from './config.ts';
 import type { Environment } from './context.ts';
-import { UsageError } from './exit-code.ts';
 import { shortId } from './figures.ts';
 import { withLog } from './log-client.ts';
 import { asObjects, readRows } from './query-rows.ts';
@@ -46,16 +45,21 @@ async function blobsOf(environment: Environment) {
 }
 
 async function fromFile(wanted: Wanted): Promise<SessionSource> {
-  if (wanted.file === undefined) {
-    throw new UsageError('--source file needs a file', 'Add: --file session.jsonl');
-  }
   const { readExport } = await import('../../../replay-tools/read/file.ts');
-  const source = await readExport(resolve(wanted.workingDir, wanted.file));
-  const named = wanted.id.startsWith('ses_') ? wanted.id : sessionId('default', '', wanted.id);
-  if (source.session.startsWith(named)) return source;
-  throw new LongreinError('SESSION_OTHER', `${wanted.file} holds session ${source.session}`, {
+  const path = wanted.file === undefined ? await imported(wanted) : wanted.file;
+  const source = await readExport(resolve(wanted.workingDir, path));
+  const { id } = wanted;
+  const named = id.startsWith('ses_') || id === '' ? id : sessionId('default', '', id);
+  if (source.session.startsWith(named) || source.session.startsWith(id)) return source;
+  throw new LongreinError('SESSION_OTHER', `${path} holds session ${source.session}`, {
     fix: `Ask for that one: ${shortId(source.session)}`,
   });
+}
+
+/** The file of a session that was imported. */
+async function imported({ environment, id }: Wanted): Promise<string> {
+  const { importedFile } = await import('./imports.ts');
+  return await importedFile(environment, id);
 }
 
 async function fromClickHouse<T>(

@@ -3,16 +3,13 @@ import { release } from '../../../chassis/config/package-root.ts';
 import { type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { bytes, count } from '../figures.ts';
-import { wantedOf } from './session-show.ts';
+import { sourceOptions, wantedOf } from '../replay-call.ts';
 
 /** Writes a session to one file that shows any change. */
 export const replayExport: CommandSpec = {
   name: 'export <session>',
   about: 'write a session to one file, for people elsewhere or for later',
-  options: [
-    { flags: '--out <file>', about: 'the file to write' },
-    { flags: '--source <source>', about: 'kafka if not given', choices: ['kafka', 'clickhouse'] },
-  ],
+  options: [{ flags: '--out <file>', about: 'the file to write' }, ...sourceOptions],
   examples: ['longrein replay export ses_0f3a9c --out session.jsonl'],
   async run(call) {
     const out = textOption(call, 'out');

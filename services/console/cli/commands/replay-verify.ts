@@ -3,20 +3,13 @@ import { type Call, type CommandSpec, writeJson } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-code.ts';
 import { printFailure } from '../failure.ts';
 import { paletteOf } from '../palette.ts';
-import { wantedOf } from './session-show.ts';
+import { sourceOptions, wantedOf } from '../replay-call.ts';
 
 /** Decides a session again and says where it comes out otherwise. */
 export const replayVerify: CommandSpec = {
   name: 'verify <session>',
   about: 'compute every decision of a session again; exit 3 if one comes out otherwise',
-  options: [
-    {
-      flags: '--source <source>',
-      about: 'kafka if not given',
-      choices: ['kafka', 'clickhouse', 'file'],
-    },
-    { flags: '--file <file>', about: 'an exported session, for --source file' },
-  ],
+  options: [...sourceOptions],
   examples: [
     'longrein replay verify ses_0f3a9c',
     'longrein replay verify ses_0f3a9c --file session.jsonl',

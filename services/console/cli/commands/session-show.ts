@@ -1,74 +1,117 @@
-import type { JudgedSession } from '../../../../replay-tools/read/session.ts';
-import { type Call, type CommandSpec, flagOption, textOption, writeJson } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
-import { cutPlain, cuttingPalette, paletteOf } from '../palette.ts';
-import type { SourceName } from '../session-source.ts';
+import type { History } from '../../../../replay-tools/read/history.ts';
+import type { SessionSource } from '../../../../replay-tools/read/source.ts';
+import type { TimelineOptions } from '../../../../replay-tools/show/timeline.ts';
+import { type Call, type CommandSpec, flagOption, listOption, textOption } from '../context.ts';
+import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
+import {
+  layoutOf,
+  sessionNames,
+  sourceOptions,
+  tell,
+  wantedOf,
+  withHistory,
+} from '../replay-call.ts';
+
+const spec: Omit<CommandSpec, 'examples'> = {
+  name: 'show <session>',
+  about: `what happened in a session, and where it went wrong; ${sessionNames}`,
+  options: [
+    { flags: '--service <name...>', about: 'only what these services decided' },
+    { flags: '--task <id...>', about: 'only what concerns these tasks' },
+    { flags: '--kind <type...>', about: 'only these events: `tool.failed`, or all of `tool`' },
+    { flags: '--at <event>', about: 'as it stood after this event (12.0), which is shown in full' },
+    { flags: '--follow', about: 'go on with what happens, until the session ends' },
+    { flags: '--full', about: 'with the contents of every event' },
+    { flags: '--all', about: 'with housekeeping, and the records that count for nothing, and why' },
+    ...sourceOptions,
+  ],
+  run: show,
+};
 
 /** What happened in a session, in order. */
 export const sessionShow: CommandSpec = {
-  name: 'show <session>',
-  about: 'what happened in a session; takes a session id, its start, or a goal id',
-  options: [
-    { flags: '--full', about: 'with the contents of every event' },
-    { flags: '--all', about: 'with the records that count for nothing, and why' },
-    {
-      flags: '--source <source>',
-      about: 'kafka if not given',
-      choices: ['kafka', 'clickhouse', 'file'],
-    },
-    { flags: '--file <file>', about: 'an exported session, for --source file' },
-  ],
+  ...spec,
   examples: ['longrein session show g-3f9c0a1b2c4d', 'longrein session show ses_0f3a9c --full'],
-  async run(call) {
-    const { withSession } = await import('../session-source.ts');
-    const { judgeSession } = await import('../../../../replay-tools/read/session.ts');
-    return await withSession(wantedOf(call), async (source) => {
-      const judged = await judgeSession(source);
-      if (call.json) writeJson(call, documentOf(judged));
-      else await tell(call, judged);
-      return exitCodes.done;
-    });
-  },
 };
 
-/** Where a session is to be read from, by the options of this command and of `replay`. */
-export function wantedOf(call: Call) {
-  const [id = ''] = call.args;
-  const { environment, workingDir } = call;
-  const file = textOption(call, 'file');
-  const fallback = file === undefined ? 'kafka' : 'file';
-  const source = (textOption(call, 'source') ?? fallback) as SourceName;
-  return { environment, workingDir, id, source, ...(file === undefined ? {} : { file }) };
+/** The same, among the verbs of replay. */
+export const replayShow: CommandSpec = {
+  ...spec,
+  examples: [
+    'longrein replay show ses_0f3a9c --task audit --kind tool',
+    'longrein replay show session.jsonl --at 74.0',
+  ],
+};
+
+async function show(call: Call): Promise<ExitCode> {
+  if (flagOption(call, 'follow')) return await follow(call);
+  return await withHistory(call, async (history) => {
+    const options = await optionsOf(call, history);
+    const { timelineLines } = await import('../../../../replay-tools/show/timeline.ts');
+    const { filtered } = await import('../../../../replay-tools/show/filter.ts');
+    tell(
+      call,
+      () => documentOf(history, filtered(history, options)),
+      () => timelineLines(history.judged, options),
+    );
+    return exitCodes.done;
+  });
 }
 
-function documentOf({ source, core, records }: JudgedSession) {
-  const { session, topic, partition, origin } = source;
-  const events = records.flatMap(({ record, step }) =>
-    (step?.events ?? []).map(({ atMs, type, index, service, data, content }) => ({
-      at: new Date(atMs).toISOString(),
-      offset: record.offset,
+async function optionsOf(call: Call, history: History): Promise<TimelineOptions> {
+  const { findEvent } = await import('../../../../replay-tools/read/find-event.ts');
+  const at = textOption(call, 'at');
+  const full = flagOption(call, 'full');
+  return {
+    // What is shown in full is meant for a pager or a file.
+    ...(full ? { palette: layoutOf(call).palette } : layoutOf(call)),
+    services: listOption(call, 'service'),
+    tasks: listOption(call, 'task'),
+    kinds: listOption(call, 'kind'),
+    ...{ full, all: flagOption(call, 'all') },
+    ...(at === undefined ? {} : { at: findEvent(history, at) }),
+  };
+}
+
+async function follow(call: Call): Promise<ExitCode> {
+  const wanted = wantedOf(call);
+  if (wanted.source !== 'kafka') {
+    const message = `--follow reads the log itself, not ${wanted.source}`;
+    throw new UsageError(message, 'Leave --source and --file out.');
+  }
+  const { followSession } = await import('../session-follow.ts');
+  const filter = {
+    services: listOption(call, 'service'),
+    tasks: listOption(call, 'task'),
+    kinds: listOption(call, 'kind'),
+  };
+  await followSession(call, wanted, { ...filter, ...layoutOf(call) });
+  return exitCodes.done;
+}
+
+function documentOf(history: History, entries: History['entries']) {
+  const { source, core, records } = history.judged;
+  const { session, topic, partition, origin }: SessionSource = source;
+  const events = entries.map(({ event, offset, who, address, causes, scope }) => {
+    const { atMs, type, index, record, service, data, content } = event;
+    const at = new Date(atMs).toISOString();
+    return {
+      at,
+      offset,
       index,
-      record: record.header.id,
+      record,
+      address,
       service,
+      who,
       type,
+      ...scope,
+      causes,
       data,
       content,
-    })),
-  );
+    };
+  });
   const ignoredRecords = records.filter(({ verdict }) => verdict !== 'effective').length;
   const { tenant, principal, labels } = core.meta;
   const place = { session, topic, partition, origin, status: core.status };
   return { ...place, tenant, principal, labels, ignoredRecords, events };
-}
-
-async function tell(call: Call, judged: JudgedSession): Promise<void> {
-  const { timelineLines } = await import('../../../../replay-tools/show/timeline.ts');
-  const { terminal } = call;
-  const full = flagOption(call, 'full');
-  const all = flagOption(call, 'all');
-  const cutting = terminal.outIsTty && !full;
-  const palette = cutting ? cuttingPalette(terminal) : paletteOf(terminal.colors);
-  for (const line of timelineLines(judged, { full, all, palette })) {
-    terminal.out(`${cutting ? cutPlain(line, terminal.columns) : line}\n`);
-  }
 }

@@ -40,6 +40,9 @@ describe('the command line', () => {
     ['session', 'show'],
     ['replay', 'verify'],
     ['replay', 'export'],
+    ['replay', 'show'],
+    ['replay', 'why'],
+    ['replay', 'first-failure'],
   ])('has an example in the help of %s %s', async (...words) => {
     const { code, stdout } = await run(...words, '--help');
     expect(code).toBe(0);

@@ -1,0 +1,70 @@
+/** What the verbs on recorded sessions share: where a session is read from, and how an answer is told. */
+import type { History } from '../../../replay-tools/read/history.ts';
+import type { SessionSource } from '../../../replay-tools/read/source.ts';
+import type { Palette } from '../../../replay-tools/show/palette.ts';
+import { type Call, type OptionSpec, textOption, writeJson } from './context.ts';
+import { UsageError } from './exit-code.ts';
+import { paletteOf } from './palette.ts';
+import type { SourceName } from './session-source.ts';
+
+/** How to name a session, for the help of a command. */
+export const sessionNames = 'takes a session id, its start, a goal id, or an exported file';
+
+export const sourceOptions: readonly OptionSpec[] = [
+  {
+    flags: '--source <source>',
+    about: 'kafka if not given; `file` alone is what was imported',
+    choices: ['kafka', 'clickhouse', 'file'],
+  },
+  { flags: '--file <file>', about: 'an exported session' },
+];
+
+const isFile = (name: string): boolean => name.endsWith('.jsonl') || name.includes('/');
+
+/** Where a session is to be read from; by the options, or by a name that is a file's. */
+export function wantedOf(call: Call, id: string = call.args[0] ?? '') {
+  const { environment, workingDir } = call;
+  const given = textOption(call, 'file');
+  const named = given === undefined && isFile(id);
+  const file = named ? id : given;
+  const fallback = file === undefined ? 'kafka' : 'file';
+  const source = (named ? 'file' : (textOption(call, 'source') ?? fallback)) as SourceName;
+  const wanted = { environment, workingDir, id: named ? '' : id, source };
+  return file === undefined ? wanted : { ...wanted, file };
+}
+
+/** Opens the session that the call names and reads it whole. */
+export async function withHistory<T>(
+  call: Call,
+  work: (history: History, source: SessionSource) => Promise<T> | T,
+): Promise<T> {
+  const { withSession } = await import('./session-source.ts');
+  const { judgeSession } = await import('../../../replay-tools/read/session.ts');
+  const { History } = await import('../../../replay-tools/read/history.ts');
+  return await withSession(wantedOf(call), async (source) =>
+    work(new History(await judgeSession(source)), source),
+  );
+}
+
+/** Colours and, on a terminal, the width that lines have to fit. */
+export function layoutOf({ terminal }: Pick<Call, 'terminal'>): {
+  palette: Palette;
+  columns?: number;
+} {
+  const palette = paletteOf(terminal.colors);
+  return terminal.outIsTty ? { palette, columns: terminal.columns } : { palette };
+}
+
+/** One JSON document, or lines. */
+export function tell(call: Call, document: () => unknown, lines: () => readonly string[]): void {
+  if (call.json) writeJson(call, document());
+  else call.terminal.out(`${lines().join('\n')}\n`);
+}
+
+/** An option that is a whole number from 1 up. */
+export function countOption(call: Call, name: string, fallback: number): number {
+  const text = textOption(call, name);
+  if (text === undefined) return fallback;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} "${text}" is not a number from 1 up`, 'Write digits only.');
+}
