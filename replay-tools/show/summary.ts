@@ -56,7 +56,7 @@ function timeLines(session: JudgedSession, events: readonly SeenEvent[]): Line[]
 }
 
 function usageLines(events: readonly SeenEvent[]): Line[] {
-  const models = of(events, 'model.completed', 'model.failed');
+  const models = of(events, 'model.completed', 'model.failed', 'model.attempt-failed');
   const tools = of(events, 'tool.completed', 'tool.failed');
   if (models.length + tools.length === 0) return [];
   const sum = (name: 'inputTokens' | 'outputTokens' | 'costNanoUsd'): number =>

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../schemas/json.ts';
+import { outcomes } from '../../services/chassis/protocol/event-kinds.ts';
 import { canonical, sha256 } from '../../services/chassis/protocol/hash.ts';
 import { outcomeId, timerFiredId } from '../../services/chassis/protocol/ids.ts';
 import {
@@ -93,8 +94,7 @@ function inputIdOf({ event }: InputBody): string | undefined {
   const data = event.data as Readonly<Record<string, unknown>>;
   if (event.type === 'timer.fired')
     return timerFiredId(textIn(data, 'record'), Number(data['index']));
-  const isOutcome = ['tool.completed', 'tool.failed', 'model.completed', 'model.failed'];
-  if (!isOutcome.includes(event.type) && event.type !== 'range.stored') return undefined;
+  if (!outcomes.has(event.type)) return undefined;
   return outcomeId(textIn(data, 'call'), textIn(data, 'claim'));
 }
 

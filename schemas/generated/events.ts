@@ -416,6 +416,37 @@ session: string
 }
 }
 /**
+ * One try of a model call failed; the gateway decides on the next one.
+ */
+export interface ModelAttemptFailedV1 {
+type: "model.attempt-failed"
+version: 1
+data: {
+call: string
+claim: string
+attempt: number
+provider: string
+model: string
+code: string
+class: ("invalid-arguments" | "not-found" | "denied" | "timeout" | "cancelled" | "limit" | "crashed" | "unavailable" | "tool-error" | "rate-limited" | "overloaded" | "authentication" | "invalid-request" | "context-too-long" | "content-filter" | "provider-error" | "budget" | "step-limit" | "expression" | "unknown-outcome" | "invalid-output")
+retryable: boolean
+retryAfterMs?: number
+inputTokens: number
+outputTokens: number
+cacheReadTokens: number
+cacheWriteTokens: number
+reasoningTokens: number
+costNanoUsd: number
+costKnown: boolean
+priceVersion: string
+durationMs: number
+try: number
+}
+content: {
+message: ContentV1
+}
+}
+/**
  * The gateway will call the model; nobody else will for this claim.
  */
 export interface ModelClaimedV1 {
@@ -426,6 +457,29 @@ call: string
 attempt: number
 model: string
 deadlineAtMs: number
+/**
+ * The named model that was asked for, where `model` was chosen for it.
+ */
+asked?: string
+/**
+ * Which try of the call this is, from 1; claims that are lost count within a try.
+ */
+try?: number
+/**
+ * False: a failure of this try is not that of the call, if its class allows another one.
+ */
+final?: boolean
+because?: ("first-choice" | "next-choice" | "retry" | "claim-lost")
+/**
+ * Models that come before this one in its list, and why they are not asked.
+ * 
+ * @maxItems 32
+ */
+passedOver?: {
+model: string
+because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "no-price" | "no-provider")
+untilMs?: number
+}[]
 }
 }
 /**
@@ -457,6 +511,31 @@ message: ContentV1
 }
 }
 /**
+ * No model of the list can be asked now; the call waits, no longer than until its time is up.
+ */
+export interface ModelDeferredV1 {
+type: "model.deferred"
+version: 1
+data: {
+call: string
+try: number
+/**
+ * Each model of the list, and what it waits for.
+ * 
+ * @maxItems 32
+ */
+waitsFor: {
+model: string
+because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "no-price" | "no-provider")
+untilMs?: number
+}[]
+/**
+ * When it is looked at again at the latest.
+ */
+untilMs: number
+}
+}
+/**
  * The model call is not made.
  */
 export interface ModelDeniedV1 {
@@ -465,6 +544,17 @@ version: 1
 data: {
 call: string
 code: string
+class?: ("invalid-arguments" | "not-found" | "denied" | "timeout" | "cancelled" | "limit" | "crashed" | "unavailable" | "tool-error" | "rate-limited" | "overloaded" | "authentication" | "invalid-request" | "context-too-long" | "content-filter" | "provider-error" | "budget" | "step-limit" | "expression" | "unknown-outcome" | "invalid-output")
+/**
+ * Models that could have been asked, and why they are not.
+ * 
+ * @maxItems 32
+ */
+passedOver?: {
+model: string
+because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "no-price" | "no-provider")
+untilMs?: number
+}[]
 }
 content: {
 message: ContentV1
@@ -1106,6 +1196,7 @@ export interface TurnEvents {
   'key.denied': KeyDeniedV1;
   'key.freed': KeyFreedV1;
   'model.claimed': ModelClaimedV1;
+  'model.deferred': ModelDeferredV1;
   'model.denied': ModelDeniedV1;
   'model.requested': ModelRequestedV1;
   'plan.accepted': PlanAcceptedV1;
@@ -1145,6 +1236,7 @@ export interface InputEvents {
   'key.refused': KeyRefusedV1;
   'key.released': KeyReleasedV1;
   'key.requested': KeyRequestedV1;
+  'model.attempt-failed': ModelAttemptFailedV1;
   'model.completed': ModelCompletedV1;
   'model.failed': ModelFailedV1;
   'range.stored': RangeStoredV1;
@@ -1184,8 +1276,10 @@ export const eventTypes = [
   'key.refused',
   'key.released',
   'key.requested',
+  'model.attempt-failed',
   'model.claimed',
   'model.completed',
+  'model.deferred',
   'model.denied',
   'model.failed',
   'model.requested',

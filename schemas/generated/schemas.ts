@@ -1645,6 +1645,171 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:model.attempt-failed:v1",
+  "title": "ModelAttemptFailedV1",
+  "description": "One try of a model call failed; the gateway decides on the next one.",
+  "x-record": "input",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "model.attempt-failed"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "claim": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "provider": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "model": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "class": {
+      "type": "string",
+      "enum": [
+       "invalid-arguments",
+       "not-found",
+       "denied",
+       "timeout",
+       "cancelled",
+       "limit",
+       "crashed",
+       "unavailable",
+       "tool-error",
+       "rate-limited",
+       "overloaded",
+       "authentication",
+       "invalid-request",
+       "context-too-long",
+       "content-filter",
+       "provider-error",
+       "budget",
+       "step-limit",
+       "expression",
+       "unknown-outcome",
+       "invalid-output"
+      ]
+     },
+     "retryable": {
+      "type": "boolean"
+     },
+     "retryAfterMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "inputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "outputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "cacheReadTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "cacheWriteTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "reasoningTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "costKnown": {
+      "type": "boolean"
+     },
+     "priceVersion": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "durationMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "try": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "call",
+     "claim",
+     "attempt",
+     "provider",
+     "model",
+     "code",
+     "class",
+     "retryable",
+     "inputTokens",
+     "outputTokens",
+     "cacheReadTokens",
+     "cacheWriteTokens",
+     "reasoningTokens",
+     "costNanoUsd",
+     "costKnown",
+     "priceVersion",
+     "durationMs",
+     "try"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "message": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "message"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:model.claimed:v1",
   "title": "ModelClaimedV1",
   "description": "The gateway will call the model; nobody else will for this claim.",
@@ -1682,6 +1847,68 @@ export const eventSchemas: readonly JsonObject[] = [
      "deadlineAtMs": {
       "type": "integer",
       "minimum": 0
+     },
+     "asked": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The named model that was asked for, where `model` was chosen for it."
+     },
+     "try": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Which try of the call this is, from 1; claims that are lost count within a try."
+     },
+     "final": {
+      "type": "boolean",
+      "description": "False: a failure of this try is not that of the call, if its class allows another one."
+     },
+     "because": {
+      "type": "string",
+      "enum": [
+       "first-choice",
+       "next-choice",
+       "retry",
+       "claim-lost"
+      ]
+     },
+     "passedOver": {
+      "type": "array",
+      "maxItems": 32,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "model": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "because": {
+         "type": "string",
+         "enum": [
+          "breaker-open",
+          "retry-after",
+          "rate-limited",
+          "tenant-rate-limited",
+          "busy",
+          "failed",
+          "too-dear",
+          "no-price",
+          "no-provider"
+         ]
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0
+        }
+       },
+       "required": [
+        "model",
+        "because"
+       ]
+      },
+      "description": "Models that come before this one in its list, and why they are not asked."
      }
     },
     "required": [
@@ -1835,6 +2062,98 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:model.deferred:v1",
+  "title": "ModelDeferredV1",
+  "description": "No model of the list can be asked now; the call waits, no longer than until its time is up.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "model.deferred"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "try": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "waitsFor": {
+      "type": "array",
+      "maxItems": 32,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "model": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "because": {
+         "type": "string",
+         "enum": [
+          "breaker-open",
+          "retry-after",
+          "rate-limited",
+          "tenant-rate-limited",
+          "busy",
+          "failed",
+          "too-dear",
+          "no-price",
+          "no-provider"
+         ]
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0
+        }
+       },
+       "required": [
+        "model",
+        "because"
+       ]
+      },
+      "description": "Each model of the list, and what it waits for."
+     },
+     "untilMs": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "When it is looked at again at the latest."
+     }
+    },
+    "required": [
+     "call",
+     "try",
+     "waitsFor",
+     "untilMs"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:model.denied:v1",
   "title": "ModelDeniedV1",
   "description": "The model call is not made.",
@@ -1864,6 +2183,70 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "class": {
+      "type": "string",
+      "enum": [
+       "invalid-arguments",
+       "not-found",
+       "denied",
+       "timeout",
+       "cancelled",
+       "limit",
+       "crashed",
+       "unavailable",
+       "tool-error",
+       "rate-limited",
+       "overloaded",
+       "authentication",
+       "invalid-request",
+       "context-too-long",
+       "content-filter",
+       "provider-error",
+       "budget",
+       "step-limit",
+       "expression",
+       "unknown-outcome",
+       "invalid-output"
+      ]
+     },
+     "passedOver": {
+      "type": "array",
+      "maxItems": 32,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "model": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "because": {
+         "type": "string",
+         "enum": [
+          "breaker-open",
+          "retry-after",
+          "rate-limited",
+          "tenant-rate-limited",
+          "busy",
+          "failed",
+          "too-dear",
+          "no-price",
+          "no-provider"
+         ]
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0
+        }
+       },
+       "required": [
+        "model",
+        "because"
+       ]
+      },
+      "description": "Models that could have been asked, and why they are not."
      }
     },
     "required": [
@@ -4796,6 +5179,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:model.claimed:v1"
       },
       {
+       "$ref": "urn:longrein:event:model.deferred:v1"
+      },
+      {
        "$ref": "urn:longrein:event:model.denied:v1"
       },
       {
@@ -4975,6 +5361,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:key.requested:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:model.attempt-failed:v1"
      },
      {
       "$ref": "urn:longrein:event:model.completed:v1"

@@ -25,7 +25,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['decision.failed', 'delivery.acknowledged', 'delivery.refused'] as const),
   // What a result waits for.
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
-  ...(['model.completed', 'model.failed', 'model.denied'] as const),
+  ...(['model.completed', 'model.failed', 'model.attempt-failed', 'model.denied'] as const),
 ]);
 
 /** What the supervisor would do, were it able to decide: end the session, and close it once the result is out. */

@@ -127,6 +127,7 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
       return stop(state);
     case 'model.completed':
     case 'model.failed':
+    case 'model.attempt-failed':
       return withUsage(state, event);
     default:
       return onTask(state, event);
@@ -135,7 +136,7 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
 
 function withUsage(
   state: AggregatorState,
-  event: SeenEvent<'model.completed' | 'model.failed'>,
+  event: SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed'>,
 ): AggregatorState {
   const { inputTokens, outputTokens, costNanoUsd } = event.data;
   const published = resultIsOut(state.session) || state.session.value === 'closed';

@@ -48,6 +48,7 @@ function fillModel(row: RowDraft, data: JsonObject): void {
 const spendingTypes: ReadonlySet<string> = new Set([
   'model.completed',
   'model.failed',
+  'model.attempt-failed',
   'tool.completed',
   'tool.failed',
 ]);

@@ -77,20 +77,29 @@ export class Purse {
     return this.held > 0;
   }
 
+  /** Whether so much is there. */
+  holds(nanoUsd: number): boolean {
+    return this.left !== undefined && nanoUsd <= this.left;
+  }
+
   /** Takes so much out; false, and takes nothing, where that is not there. */
   take(nanoUsd: number): boolean {
-    if (this.left === undefined || nanoUsd > this.left) return false;
+    if (this.left === undefined || !this.holds(nanoUsd)) return false;
     this.left -= nanoUsd;
     this.held += nanoUsd;
     return true;
   }
 }
 
-/** What an outcome leaves spent: its cost, and what earlier claims of the call may have cost (B3). */
+/**
+ * What an outcome leaves spent: its cost, and what earlier claims of the call may have cost (B3).
+ * Where nobody knows what it cost, that may be all that it held.
+ */
 export const settledNanoUsd = (
   { heldNanoUsd: held = 0, quote }: ModelCallEntry,
-  costNanoUsd: number,
-): number => costNanoUsd + Math.max(0, held - (quote?.costNanoUsd ?? 0));
+  { costNanoUsd, known }: { costNanoUsd: number; known: boolean },
+): number =>
+  known ? costNanoUsd + Math.max(0, held - (quote?.costNanoUsd ?? 0)) : Math.max(held, costNanoUsd);
 
 /** What a call that is given up leaves spent: all that its claims held. */
 export const abandonedNanoUsd = (state: ModelGatewayState, call: string): number =>

@@ -7,6 +7,12 @@
 import { z } from 'zod';
 import { LongreinError } from '../chassis/errors.ts';
 import { parseModelName } from './model-name.ts';
+import {
+  type Protocol,
+  type ProvidersFile,
+  readProvidersFile,
+  type ServerEntry,
+} from './providers-file.ts';
 
 /**
  * A server of one protocol. `apiKeyEnv` names the variable with its key; without one no key is
@@ -16,7 +22,12 @@ export type ModelServer = Readonly<{
   name: string;
   baseUrl: string;
   apiKeyEnv?: string | undefined;
+  /** A file that holds the key, in place of a variable. */
+  apiKeyFile?: string | undefined;
+  firstTokenMs?: number | undefined;
 }>;
+
+export type ConfiguredServer = ModelServer & Readonly<{ protocol: Protocol }>;
 
 export type ModelConfig = Readonly<{
   /** "provider/model" that agents use where they name none. */
@@ -25,6 +36,10 @@ export type ModelConfig = Readonly<{
   pricesFile?: string | undefined;
   openaiCompatible: readonly ModelServer[];
   anthropic?: ModelServer | undefined;
+  /** Those of the providers file. */
+  servers?: readonly ConfiguredServer[] | undefined;
+  /** Of the providers file: limits, budgets of a day, and how servers behave. */
+  providers?: ProvidersFile | undefined;
 }>;
 
 /** Variables by name, as the process has them. */
@@ -39,6 +54,7 @@ const variables = z.object({
   LONGREIN_MODEL: text,
   LONGREIN_SCRIPTED_FILE: text,
   LONGREIN_PRICES_FILE: text,
+  LONGREIN_PROVIDERS_FILE: text,
   LONGREIN_OPENAI_BASE_URL: url,
   LONGREIN_ANTHROPIC_BASE_URL: url,
   OPENAI_API_KEY: text,
@@ -59,13 +75,18 @@ const keyVariables: Readonly<Record<string, keyof Variables>> = {
  */
 export function readModelConfig(env: Environment = process.env): ModelConfig {
   const read = readVariables(env);
-  const config: ModelConfig = {
-    defaultModel: read.LONGREIN_MODEL ?? 'scripted/demo',
-    scriptedFile: read.LONGREIN_SCRIPTED_FILE,
-    pricesFile: read.LONGREIN_PRICES_FILE,
-    openaiCompatible: [...openai(read), ...openrouter(read)],
-    anthropic: anthropic(read),
-  };
+  const path = read.LONGREIN_PROVIDERS_FILE;
+  const providers = path === undefined ? undefined : readProvidersFile(path);
+  const config: ModelConfig = withFile(
+    {
+      defaultModel: read.LONGREIN_MODEL ?? 'scripted/demo',
+      scriptedFile: read.LONGREIN_SCRIPTED_FILE,
+      pricesFile: read.LONGREIN_PRICES_FILE,
+      openaiCompatible: [...openai(read), ...openrouter(read)],
+      anthropic: anthropic(read),
+    },
+    providers,
+  );
   requireProvider(config, read);
   return config;
 }
@@ -83,6 +104,44 @@ function readVariables(env: Environment): Variables {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw invalid(`${issue?.path.join('.')} ${issue?.message}`, 'Correct the variable or unset it.');
+}
+
+/** What the file says of a provider stands in place of what its usual variables say. */
+function withFile(config: ModelConfig, providers: ProvidersFile | undefined): ModelConfig {
+  if (providers === undefined) return config;
+  const servers = providers.servers.flatMap((entry) => serverOf(entry, config));
+  const named = new Set(servers.map(({ name }) => name));
+  return {
+    ...config,
+    openaiCompatible: config.openaiCompatible.filter(({ name }) => !named.has(name)),
+    anthropic: named.has('anthropic') ? undefined : config.anthropic,
+    servers,
+    providers,
+  };
+}
+
+const usualUrls: Readonly<Record<string, string>> = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  openrouter: 'https://openrouter.ai/api/v1',
+};
+
+/** None for `scripted`, which is no server: the file only limits it. */
+function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
+  const { name, protocol, key, firstTokenMs } = entry;
+  if (name === 'scripted') return [];
+  const known = [...config.openaiCompatible, config.anthropic].find((one) => one?.name === name);
+  const baseUrl = entry.baseUrl ?? known?.baseUrl ?? usualUrls[name];
+  if (baseUrl === undefined) {
+    const message = `the provider ${name} of the providers file has no baseUrl`;
+    throw invalid(message, 'Give it one: the URL in front of /chat/completions or /messages.');
+  }
+  const usual = known?.apiKeyEnv ?? (entry.baseUrl === undefined ? keyVariables[name] : undefined);
+  const place =
+    key !== undefined && 'file' in key
+      ? { apiKeyFile: key.file }
+      : { apiKeyEnv: key === undefined ? usual : key.env };
+  return [{ name, protocol, baseUrl, ...place, firstTokenMs }];
 }
 
 function openai(read: Variables): ModelServer[] {
@@ -108,6 +167,7 @@ function requireProvider(config: ModelConfig, read: Variables): void {
   const { provider } = parseModelName(config.defaultModel);
   const ready = ['scripted', ...config.openaiCompatible.map((server) => server.name)];
   if (config.anthropic !== undefined) ready.push(config.anthropic.name);
+  ready.push(...(config.servers ?? []).map((server) => server.name));
   if (ready.includes(provider)) return;
   const chosen = `LONGREIN_MODEL is ${read.LONGREIN_MODEL}`;
   const variable = keyVariables[provider];

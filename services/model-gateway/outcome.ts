@@ -24,12 +24,21 @@ const noUsage = {
 };
 const noCost = { costNanoUsd: 0, known: true, priceVersion: 'none' };
 
+const elsewhere: ReadonlySet<ModelFailure['class']> = new Set([
+  ...(['rate-limited', 'overloaded', 'timeout', 'unavailable', 'provider-error'] as const),
+  ...(['authentication', 'context-too-long'] as const),
+]);
+
+/** Whether another model may do better, or the same one later: not where the request is wrong. */
+export const mayTryAnother = ({ class: kind, code }: ModelFailure): boolean =>
+  elsewhere.has(kind) || code === 'MODEL_NOT_FOUND';
+
 function failed(
   claim: Claim,
   outcome: { error: ModelFailure } & Partial<Extract<ModelOutcome, { kind: 'failed' }>>,
   durationMs: number,
-): Draft<'model.failed'> {
-  const { call, attempt, model } = claim.data;
+): Draft<'model.failed' | 'model.attempt-failed'> {
+  const { call, attempt, model, final, try: number = 1 } = claim.data;
   const { code, retryable, retryAfterMs, message, fix } = outcome.error;
   const cost = outcome.cost ?? noCost;
   const data = {
@@ -48,9 +57,10 @@ function failed(
     priceVersion: cost.priceVersion,
     durationMs,
   };
-  return event('model.failed', data, {
-    message: text(fix === undefined ? message : `${message} ${fix}`),
-  });
+  const content = { message: text(fix === undefined ? message : `${message} ${fix}`) };
+  if (final === false && mayTryAnother(outcome.error))
+    return event('model.attempt-failed', { ...data, try: number }, content);
+  return event('model.failed', data, content);
 }
 
 export function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: number) {
@@ -64,7 +74,7 @@ export function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: nu
   return event('model.completed', data, { message: json(message as unknown as JsonValue) });
 }
 
-export function notStarted(claim: Claim, reason: 'cancelled' | 'timeout'): Draft<'model.failed'> {
+export function notStarted(claim: Claim, reason: 'cancelled' | 'timeout') {
   const message =
     reason === 'cancelled'
       ? 'The model was not called: what asked for it had ended.'
@@ -74,20 +84,19 @@ export function notStarted(claim: Claim, reason: 'cancelled' | 'timeout'): Draft
 }
 
 /** The model answered and was paid; only its answer is not there. */
-export function unrecorded(
-  claim: Claim,
-  outcome: Draft<InputEventType>,
-  why: Refused,
-): Draft<'model.failed'> {
+export function unrecorded(claim: Claim, outcome: Draft<InputEventType>, why: Refused) {
   const message = `The model answered, but its answer could not be recorded: ${why.message}.`;
   const error = { code: why.code, message, class: 'provider-error', retryable: false } as const;
-  const { data, ...draft } = failed(claim, { error }, 0);
-  return { ...draft, data: { ...data, ...paidFor(outcome), class: 'limit' } };
+  // Not another try: this one was answered and paid.
+  const draft = failed(claim, { error: { ...error, class: 'invalid-request' } }, 0);
+  const data = { ...draft.data, ...paidFor(outcome), class: 'limit' };
+  return { ...draft, data } as Draft<'model.failed'>;
 }
 
 /** What an outcome says of provider, tokens, money and time. */
 function paidFor({ type, data }: Draft<InputEventType>) {
-  if (type !== 'model.completed' && type !== 'model.failed') return {};
+  if (type !== 'model.completed' && type !== 'model.failed' && type !== 'model.attempt-failed')
+    return {};
   const { provider, model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = data;
   const { reasoningTokens, costNanoUsd, costKnown, priceVersion, durationMs } = data;
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };

@@ -1,7 +1,8 @@
 /** From the name of a model to the provider that answers for it. */
 
+import { readFileSync } from 'node:fs';
 import { LongreinError } from '../chassis/errors.ts';
-import type { ModelConfig, ModelServer, SecretLookup } from './config.ts';
+import type { ConfiguredServer, ModelConfig, ModelServer, SecretLookup } from './config.ts';
 import { parseModelName } from './model-name.ts';
 import type { PriceBook } from './prices.ts';
 import type { ModelProvider } from './providers/port.ts';
@@ -62,24 +63,31 @@ async function remoteProviders(
   config: ModelConfig,
   parts: ProviderParts,
 ): Promise<ModelProvider[]> {
-  if (config.openaiCompatible.length === 0 && config.anthropic === undefined) return [];
+  const { servers = [] } = config;
+  const all: ConfiguredServer[] = [
+    ...config.openaiCompatible.map((one) => ({ ...one, protocol: 'openai' as const })),
+    ...(config.anthropic ? [{ ...config.anthropic, protocol: 'anthropic' as const }] : []),
+    ...servers,
+  ];
+  if (all.length === 0) return [];
   const prices = await loadPriceBook(config);
-  const providers: ModelProvider[] = [];
-  if (config.openaiCompatible.length > 0) {
+  return Promise.all(all.map((server) => remoteProvider(server, parts, prices)));
+}
+
+async function remoteProvider(
+  server: ConfiguredServer,
+  parts: ProviderParts,
+  prices: PriceBook,
+): Promise<ModelProvider> {
+  const apiKey = keyOf(server, parts);
+  const options = optionsOf(server, parts, prices);
+  if (server.protocol === 'openai') {
     const { createOpenAiCompatibleProvider } = await import('./providers/openai-compatible.ts');
-    for (const server of config.openaiCompatible) {
-      const options = { ...optionsOf(server, parts, prices), apiKey: keyOf(server, parts) };
-      providers.push(createOpenAiCompatibleProvider(options));
-    }
+    return createOpenAiCompatibleProvider({ ...options, apiKey });
   }
-  if (config.anthropic !== undefined) {
-    const { createAnthropicProvider } = await import('./providers/anthropic.ts');
-    const apiKey = keyOf(config.anthropic, parts);
-    if (apiKey === undefined) throw missingKey(config.anthropic, 'ANTHROPIC_API_KEY');
-    const options = { ...optionsOf(config.anthropic, parts, prices), apiKey };
-    providers.push(createAnthropicProvider(options));
-  }
-  return providers;
+  if (apiKey === undefined) throw missingKey(server, server.apiKeyEnv ?? 'ANTHROPIC_API_KEY');
+  const { createAnthropicProvider } = await import('./providers/anthropic.ts');
+  return createAnthropicProvider({ ...options, apiKey });
 }
 
 async function loadPriceBook(config: ModelConfig): Promise<PriceBook> {
@@ -90,15 +98,35 @@ async function loadPriceBook(config: ModelConfig): Promise<PriceBook> {
 }
 
 function optionsOf(server: ModelServer, parts: ProviderParts, prices: PriceBook) {
-  const { name, baseUrl, apiKeyEnv } = server;
-  return { name, baseUrl, keyVariable: apiKeyEnv, prices, nowMs: parts.nowMs };
+  const { name, baseUrl, apiKeyEnv, apiKeyFile, firstTokenMs } = server;
+  return {
+    name,
+    baseUrl,
+    keyVariable: apiKeyEnv ?? apiKeyFile,
+    firstTokenMs,
+    prices,
+    nowMs: parts.nowMs,
+  };
 }
 
 function keyOf(server: ModelServer, parts: ProviderParts): string | undefined {
+  if (server.apiKeyFile !== undefined) return readKeyFile(server.apiKeyFile, server);
   if (server.apiKeyEnv === undefined) return undefined;
   const key = parts.secret(server.apiKeyEnv);
   if (key === undefined) throw missingKey(server, server.apiKeyEnv);
   return key;
+}
+
+function readKeyFile(path: string, { name }: ModelServer): string {
+  const text = `the key file of the provider ${name}, ${path},`;
+  const fix = 'Write the key, and nothing else, into that file.';
+  try {
+    const key = readFileSync(path, 'utf8').trim();
+    if (key !== '') return key;
+  } catch (thrown) {
+    throw new LongreinError('CONFIG_INVALID', `${text} cannot be read`, { fix, cause: thrown });
+  }
+  throw new LongreinError('CONFIG_INVALID', `${text} is empty`, { fix });
 }
 
 function missingKey(server: ModelServer, variable: string): LongreinError {

@@ -1,74 +1,49 @@
 import { lanes, sessionTopic } from '../../schemas/topics.ts';
-import type { Clock, EffectJob, Effects } from '../chassis/host/ports.ts';
+import type { Effects, FactsMoment } from '../chassis/host/ports.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
-import { environmentSecrets, readModelConfig } from './config.ts';
-import {
-  callsToQuote,
-  type ModelGatewayState,
-  mayRun,
-  modelGatewayLogic,
-  requestOf,
-} from './decide.ts';
-import { parseModelName, providerOf } from './model-name.ts';
-import { type Claim, notStarted, outcomeDraft, unrecorded } from './outcome.ts';
-import { createProviders, type ModelProviders } from './routes.ts';
+import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
+import { environmentSecrets, type ModelConfig, readModelConfig } from './config.ts';
+import { type ModelGatewayState, modelGatewayLogic } from './decide.ts';
+import { createModelEffects } from './effects.ts';
+import { breakerDefaults } from './gate/breaker.ts';
+import { GatewayHosts, hostedGate } from './gate/hosts.ts';
+import { type GatherParts, gatherFacts } from './gather.ts';
+import { providerOf } from './model-name.ts';
+import { createProviders } from './routes.ts';
 
-function createModelEffects(providers: ModelProviders, clock: Clock): Effects<ModelGatewayState> {
-  const run = async (
-    claim: Claim,
-    state: ModelGatewayState,
-    control: { signal: AbortSignal; traceparent: string },
-  ) => {
-    const startedMs = clock.nowMs();
-    const asked = requestOf(state, claim.data.call);
-    const provider = providers.get(parseModelName(claim.data.model).provider);
-    if (asked === undefined || provider === undefined) return notStarted(claim, 'cancelled');
-    const { agent: _agent, timeoutMs: _timeout, ...request } = asked;
-    const { call: callId, deadlineAtMs } = claim.data;
-    const outcome = await provider.complete({ ...request, callId, deadlineAtMs, ...control });
-    return outcomeDraft(claim, outcome, Math.max(0, Math.round(clock.nowMs() - startedMs)));
-  };
-  return {
-    mayRun,
-    jobOf(seen, state): EffectJob | undefined {
-      if (seen.type !== 'model.claimed') return undefined;
-      const { call, deadlineAtMs } = seen.data;
-      return {
-        call,
-        deadlineAtMs,
-        run: (control) => run(seen, state, control),
-        notStarted: (reason) => notStarted(seen, reason),
-        unrecorded: (outcome, why) => unrecorded(seen, outcome, why),
-      };
-    },
-  };
-}
+const noLimits = { providers: {}, tenants: {}, breaker: breakerDefaults };
 
-function factsOf(state: ModelGatewayState, providers: ModelProviders) {
-  const quotes = callsToQuote(state).flatMap(({ call, ...use }) => {
-    const quote = providers.get(providerOf(use.model))?.quote(use);
-    return quote === undefined
-      ? []
-      : [[call, { inputTokensMost: use.inputTokensMost, ...quote }] as const];
-  });
-  const names = [...providers.keys()].sort();
-  return quotes.length === 0
-    ? { providers: names }
-    : { providers: names, quotes: Object.fromEntries(quotes) };
-}
+/** Whether anybody counts the tokens of this provider or tenant. */
+const tokensCounted =
+  ({ providers }: ModelConfig): GatherParts['countsTokens'] =>
+  (provider, tenant) => {
+    const { gate } = providers ?? {};
+    const ofTenant = gate?.tenants[tenant] ?? gate?.tenants['*'];
+    return [gate?.providers[provider], ofTenant].some((one) => one?.tokensPerMinute !== undefined);
+  };
 
 /** Calls models through the providers that are configured here. */
 export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => {
-  const nowMs = (): number => ports.clock.nowMs();
-  const { scripts } = catalog;
-  const parts = { secret: environmentSecrets(), nowMs, scripts };
-  const providers = await createProviders(readModelConfig(), parts);
-  return {
-    hosted: {
-      logic: anyLogic(modelGatewayLogic),
-      topics: lanes.map(sessionTopic),
-      facts: (state) => ({ facts: factsOf(state as ModelGatewayState, providers) }),
-      effects: createModelEffects(providers, ports.clock) as Effects<unknown>,
-    },
+  const { clock } = ports;
+  const nowMs = (): number => clock.nowMs();
+  const config = readModelConfig();
+  const parts = { secret: environmentSecrets(), nowMs, scripts: catalog.scripts };
+  const providers = await createProviders(config, parts);
+  const hosts = new GatewayHosts();
+  const { gate, companion } = hostedGate(config.providers?.gate ?? noLimits, hosts);
+  const countsTokens = tokensCounted(config);
+  const gather: GatherParts = {
+    ...{ providers: [...providers.keys()], gate, hosts, countsTokens },
+    quote: (use) => providers.get(providerOf(use.model))?.quote(use),
   };
+  const hosted = {
+    logic: anyLogic(modelGatewayLogic),
+    topics: lanes.map(sessionTopic),
+    facts: (state: unknown, session: SessionMeta, moment: FactsMoment) => {
+      const at = { ...moment, parts: gather };
+      return { facts: gatherFacts(state as ModelGatewayState, session, at) };
+    },
+    effects: createModelEffects({ providers, clock, gate, countsTokens }) as Effects<unknown>,
+  };
+  return { hosted, companion };
 };

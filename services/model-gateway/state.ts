@@ -5,7 +5,7 @@
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
-import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
+import { bodyOf, type DataOf, type SeenEvent } from '../../schemas/event.ts';
 import {
   type EndedWork,
   endedBecause,
@@ -35,6 +35,24 @@ export type ModelCallEntry = Readonly<{
   heldNanoUsd?: number;
   /** What the newest claim holds, and why. */
   quote?: Quote;
+  requestedAtMs?: number;
+  /** The model of the newest claim. */
+  chosen?: string;
+  /** Tries of this call that failed, oldest first. */
+  tried?: readonly Tried[];
+  /** Until when it waits, if nothing comes before. */
+  waitsUntilMs?: number;
+}>;
+
+/** A try that failed; `address` is that of the event that said so, for the jitter of the next. */
+export type Tried = Readonly<{
+  model: string;
+  code: string;
+  class: DataOf<'model.attempt-failed'>['class'];
+  retryable: boolean;
+  retryAfterMs: number;
+  atMs: number;
+  address: string;
 }>;
 
 /** `budgetNanoUsd` is null where the goal set none; `spentNanoUsd` sums what outcomes cost, and
@@ -46,6 +64,8 @@ export type ModelGatewayState = Readonly<{
   tools: Members<ToolDefinition>;
   conversations: Members<Conversation>;
   calls: Members<ModelCallEntry>;
+  /** Names that stand for several models, as the accepted plan pins them. */
+  routes?: Members<readonly string[]>;
 }>;
 
 export const initialState: ModelGatewayState = {
@@ -61,7 +81,8 @@ function request(state: ModelGatewayState, seen: SeenEvent<'model.requested'>): 
   const { call, agent, task, attempt, model, tools, outputTokensMax, timeoutMs } = seen.data;
   if (endedBecause(state.ended, task, attempt) !== undefined) return state;
   const limits = { outputTokensMax, timeoutMs, claims: 0, claim: '', cancelled: false };
-  const entry: ModelCallEntry = { agent, task, taskAttempt: attempt, model, tools, ...limits };
+  const asked = { agent, task, taskAttempt: attempt, model, tools };
+  const entry: ModelCallEntry = { ...asked, ...limits, requestedAtMs: seen.atMs };
   const known = memberOf(state.conversations, agent) ?? emptyConversation;
   return {
     ...state,
@@ -87,7 +108,7 @@ const strayEntry = (model: string): ModelCallEntry => ({
 function claim(state: ModelGatewayState, seen: SeenEvent<'model.claimed'>): ModelGatewayState {
   const { call, model, attempt } = seen.data;
   const entry = memberOf(state.calls, call) ?? strayEntry(model);
-  const claimed = { ...entry, claims: attempt, claim: addressOf(seen) };
+  const claimed = { ...entry, claims: attempt, claim: addressOf(seen), chosen: model };
   return { ...state, calls: withMember(state.calls, call, claimed) };
 }
 
@@ -107,7 +128,7 @@ function settle(
 ): ModelGatewayState {
   const { call, costNanoUsd } = seen.data;
   const entry = memberOf(state.calls, call);
-  const addedNanoUsd = entry === undefined ? costNanoUsd : settledNanoUsd(entry, costNanoUsd);
+  const addedNanoUsd = entry === undefined ? costNanoUsd : settledNanoUsd(entry, costOf(seen));
   const spent = { ...state, spentNanoUsd: state.spentNanoUsd + addedNanoUsd };
   if (entry === undefined) return costNanoUsd === 0 ? state : spent;
   const settled = { ...spent, calls: withoutMember(state.calls, call) };
@@ -115,6 +136,50 @@ function settle(
   if (seen.type === 'model.failed' || known === undefined) return settled;
   const conversations = withMember(state.conversations, entry.agent, answer(known, seen));
   return { ...settled, conversations };
+}
+
+type Ended = SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed'>;
+
+/** A failure may have been paid for, and nobody knows how much; an answer says its estimate. */
+const costOf = ({ type, data }: Ended) => ({
+  costNanoUsd: data.costNanoUsd,
+  known: type === 'model.completed' || data.costKnown,
+});
+
+/** A try failed: its money is settled, and the call waits for its next one. */
+function failTry(
+  state: ModelGatewayState,
+  seen: SeenEvent<'model.attempt-failed'>,
+): ModelGatewayState {
+  const entry = memberOf(state.calls, seen.data.call);
+  const spent = entry === undefined ? seen.data.costNanoUsd : settledNanoUsd(entry, costOf(seen));
+  const paid = { ...state, spentNanoUsd: state.spentNanoUsd + spent };
+  if (entry === undefined) return spent === 0 ? state : paid;
+  // It was cancelled while this try ran: there is nothing more to be asked.
+  if (entry.cancelled) return { ...paid, calls: withoutMember(state.calls, seen.data.call) };
+  const { model, code, class: kind, retryable, retryAfterMs = 0 } = seen.data;
+  const failure = { model, code, class: kind, retryable, retryAfterMs };
+  const tried = [...(entry.tried ?? []), { ...failure, atMs: seen.atMs, address: addressOf(seen) }];
+  const { heldNanoUsd: _held, quote: _quote, chosen: _chosen, ...rest } = entry;
+  const next: ModelCallEntry = { ...rest, claims: 0, claim: '', tried };
+  return { ...paid, calls: withMember(state.calls, seen.data.call, next) };
+}
+
+/** The call that a timer of this service is for; undefined for timers of others. */
+export const callOfTimer = (timer: string): string | undefined =>
+  timer.startsWith('model/') ? timer.slice('model/'.length) : undefined;
+
+export const timerOfCall = (call: string): string => `model/${call}`;
+
+type TimerEvent = SeenEvent<'timer.set' | 'timer.cancelled' | 'timer.fired'>;
+
+function wait(state: ModelGatewayState, seen: TimerEvent): ModelGatewayState {
+  const call = callOfTimer(seen.data.timer);
+  const entry = call === undefined ? undefined : memberOf(state.calls, call);
+  if (call === undefined || entry === undefined) return state;
+  const { waitsUntilMs: _until, ...rest } = entry;
+  const next = seen.type === 'timer.set' ? { ...rest, waitsUntilMs: seen.data.dueAtMs } : rest;
+  return { ...state, calls: withMember(state.calls, call, next) };
 }
 
 /** Calls that nobody claimed are forgotten; the others are marked and wait for their end. */
@@ -148,6 +213,12 @@ function foldEnding(state: ModelGatewayState, seen: SeenEvent): ModelGatewayStat
   );
 }
 
+/** Undefined where no name stands for several models: states of before have none. */
+function routesOf({ models }: PinnedCatalog): ModelGatewayState['routes'] {
+  const lists = Object.entries(models).filter((one) => typeof one[1] !== 'string');
+  return lists.length === 0 ? undefined : (Object.fromEntries(lists) as Members<readonly string[]>);
+}
+
 /** The same object when the event changes nothing. */
 export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
@@ -157,7 +228,8 @@ export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     }
     case 'plan.accepted': {
       const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
-      return { ...state, tools: catalog.tools };
+      const routes = routesOf(catalog);
+      return { ...state, tools: catalog.tools, ...(routes === undefined ? {} : { routes }) };
     }
     case 'model.requested':
       return request(state, seen);
@@ -168,6 +240,12 @@ export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     case 'model.completed':
     case 'model.failed':
       return settle(state, seen);
+    case 'model.attempt-failed':
+      return failTry(state, seen);
+    case 'timer.set':
+    case 'timer.cancelled':
+    case 'timer.fired':
+      return wait(state, seen);
     case 'model.denied': {
       const calls = withoutMember(state.calls, seen.data.call);
       const spentNanoUsd = state.spentNanoUsd + abandonedNanoUsd(state, seen.data.call);

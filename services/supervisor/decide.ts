@@ -24,7 +24,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['delivery.acknowledged', 'delivery.refused'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
-  ...(['model.completed', 'model.failed', 'model.denied'] as const),
+  ...(['model.completed', 'model.failed', 'model.attempt-failed', 'model.denied'] as const),
 ]);
 
 function answers(event: SeenEvent): boolean {

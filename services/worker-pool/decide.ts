@@ -40,8 +40,11 @@ type Case = Readonly<{
   state: PoolState;
 }>;
 
-const resolveModel = (state: PoolState, model: string): string =>
-  memberOf(state.models, model) ?? model;
+/** An alias of several models is the gateway's to resolve. */
+function resolveModel(state: PoolState, model: string): string {
+  const route = memberOf(state.models, model);
+  return typeof route === 'string' ? route : model;
+}
 
 function moveOf({ definition, entry, state }: Case): Move {
   const scope = { input: entry.input, context: state.context };

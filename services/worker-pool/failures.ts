@@ -45,8 +45,8 @@ export function modelFailureOf(
   if (seen.type === 'model.completed') return { ...malformed(), retryAfterMs: 0, address };
   const message = textOf(seen.content.message);
   if (seen.type === 'model.denied') {
-    const { code } = seen.data;
-    const kind = denialClasses[code] ?? 'invalid-request';
+    const { code, class: said } = seen.data;
+    const kind = said ?? denialClasses[code] ?? 'invalid-request';
     return { code, class: kind, retryable: false, message, retryAfterMs: 0, address };
   }
   const { code, class: kind, retryable, retryAfterMs } = seen.data;

@@ -8,9 +8,9 @@
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';
 import { json, text } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { backOffMs } from '../chassis/effects/back-off.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
-import { backOffMs } from './back-off.ts';
 import { expressionFailure } from './failures.ts';
 import type { ModelAnswer, ModelToolCall, NewMessage } from './messages.ts';
 import { failed, type Move, type Scope } from './move.ts';

@@ -4,6 +4,7 @@
  */
 
 import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
+import type { ModelRoute } from '../../schemas/definitions/catalog.ts';
 import type { DataOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
@@ -82,7 +83,8 @@ export type PoolState = Readonly<{
   ended: EndedWork;
   context: JsonValue;
   definitions: Members<AgentDefinition>;
-  models: Members<string>;
+  /** Aliases of the accepted plan; the gateway chooses where one stands for several models. */
+  models: Members<ModelRoute>;
   agents: Members<AgentEntry>;
   attempts: Members<number>;
   open: Members<string>;

@@ -1,20 +1,17 @@
-import {
-  type Draft,
-  event,
-  type InputEventType,
-  json,
-  type SeenEvent,
-  text,
-} from '../../schemas/event.ts';
+import type { Draft, InputEventType, SeenEvent } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Clock, EffectJob, Effects } from '../../services/chassis/host/ports.ts';
+import type { SessionMeta } from '../../services/chassis/protocol/service-logic.ts';
 import {
   type ModelCallToMake,
   type ModelGatewayState,
   mayRun,
   requestOf,
 } from '../../services/model-gateway/decide.ts';
-import { unrecorded } from '../../services/model-gateway/outcome.ts';
+import type { Gate } from '../../services/model-gateway/gate/gate.ts';
+import { wishOf } from '../../services/model-gateway/gather.ts';
+import { notStarted, outcomeDraft, unrecorded } from '../../services/model-gateway/outcome.ts';
+import type { ModelOutcome } from '../../services/model-gateway/providers/port.ts';
 import { waitIn } from './memory-effects.ts';
 
 /** Models of a simulated world. */
@@ -34,87 +31,83 @@ export type FakeModelAnswer = Readonly<{ afterMs?: number }> &
 export type FakeModel = (request: ModelCallToMake, count: number) => FakeModelAnswer;
 
 const tokens = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+const priceVersion = 'world';
 
 const providerOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf('/')));
 
-function failedModel(
-  claim: Claim,
-  failure: { code: string; retryable: boolean; message?: string },
-  durationMs: number,
-): Draft<'model.failed'> {
-  const { call, attempt, model } = claim.data;
+function failedModel(failure: { code: string; retryable: boolean; message?: string }) {
   const { code, retryable, message = 'No answer.' } = failure;
   const kind = retryable ? ('overloaded' as const) : ('invalid-request' as const);
-  const price = { costNanoUsd: 0, costKnown: true, priceVersion: 'world' };
-  const head = { call, claim: '', attempt, provider: providerOf(model), model };
-  const data = {
-    ...head,
-    code,
-    class: kind,
-    retryable,
-    inputTokens: 0,
-    outputTokens: 0,
-    ...tokens,
-  };
-  return event('model.failed', { ...data, ...price, durationMs }, { message: text(message) });
+  const cost = { costNanoUsd: 0, known: true, priceVersion };
+  return { kind: 'failed' as const, error: { code, message, class: kind, retryable }, cost };
 }
 
 function answered(
-  claim: Claim,
+  { data: { call, model } }: Claim,
   answer: Extract<FakeModelAnswer, { text: string }>,
-  durationMs: number,
-): Draft<'model.completed'> {
-  const { call, attempt, model } = claim.data;
+): ModelOutcome {
+  const { text } = answer;
   const toolCalls = (answer.calls ?? []).map((one, index) => ({ id: `${call}-${index}`, ...one }));
-  const message = { text: answer.text, toolCalls };
-  const finishReason = toolCalls.length === 0 ? ('stop' as const) : ('tool-calls' as const);
-  const usage = { inputTokens: 40, outputTokens: 10 + answer.text.length, ...tokens };
-  const price = { costNanoUsd: 1_000 + answer.text.length, costKnown: true, priceVersion: 'world' };
-  const head = { call, claim: '', attempt, provider: providerOf(model), model, finishReason };
-  const data = { ...head, ...usage, ...price, durationMs, toolCalls: toolCalls.length };
-  return event('model.completed', data, { message: json(message as unknown as JsonValue) });
+  return {
+    kind: 'completed',
+    message: { text, toolCalls },
+    finishReason: toolCalls.length === 0 ? 'stop' : 'tool-calls',
+    usage: { inputTokens: 40, outputTokens: 10 + text.length, ...tokens },
+    cost: { costNanoUsd: 1_000 + text.length, known: true, priceVersion },
+    provider: providerOf(model),
+    model,
+  };
 }
 
 export type FakeModelParts = Readonly<{
   clock: Clock;
+  gate: Gate;
   model: FakeModel;
   onStart(claim: Claim): void;
   countOf(): number;
 }>;
 
+type Call = Readonly<{ claim: Claim; state: ModelGatewayState; session: SessionMeta }>;
+
+async function played(
+  parts: FakeModelParts,
+  { claim, state }: Call,
+  signal: AbortSignal,
+): Promise<readonly [ModelOutcome, number]> {
+  parts.onStart(claim);
+  const request = requestOf(state, claim.data.call);
+  if (request === undefined) return [failedModel({ code: 'CALL_NOT_MADE', retryable: false }), 0];
+  const answer = parts.model({ ...request, model: claim.data.model }, parts.countOf());
+  const afterMs = answer.afterMs ?? 20;
+  if (await waitIn(parts.clock, afterMs, signal)) {
+    const retryable = signal.reason === 'deadline';
+    return [failedModel({ code: 'MODEL_STOPPED', retryable }), 0];
+  }
+  const isFailed = 'failure' in answer;
+  return [isFailed ? failedModel(answer.failure) : answered(claim, answer), afterMs];
+}
+
 /** The effects of the model gateway over a function. */
 export function fakeModelEffects(parts: FakeModelParts): Effects<unknown> {
-  const run = async (
-    claim: Claim,
-    state: ModelGatewayState,
-    signal: AbortSignal,
-  ): Promise<Draft<InputEventType>> => {
-    parts.onStart(claim);
-    const request = requestOf(state, claim.data.call);
-    if (request === undefined)
-      return failedModel(claim, { code: 'CALL_NOT_MADE', retryable: false }, 0);
-    const answer = parts.model(request, parts.countOf());
-    const afterMs = answer.afterMs ?? 20;
-    if (await waitIn(parts.clock, afterMs, signal))
-      return failedModel(
-        claim,
-        { code: 'MODEL_STOPPED', retryable: signal.reason === 'deadline' },
-        0,
-      );
-    return 'failure' in answer
-      ? failedModel(claim, answer.failure, afterMs)
-      : answered(claim, answer, afterMs);
+  const { gate, clock } = parts;
+  const run = async (call: Call, signal: AbortSignal): Promise<Draft<InputEventType>> => {
+    const { claim, state, session } = call;
+    const wish = wishOf(state, claim.data, { session, countsTokens: () => true });
+    gate.begin(wish, { nowMs: clock.nowMs(), deadlineAtMs: claim.data.deadlineAtMs });
+    const [outcome, durationMs] = await played(parts, call, signal);
+    gate.end(wish, outcome, clock.nowMs());
+    return outcomeDraft(claim, outcome, durationMs);
   };
-  const jobOf = (seen: SeenEvent, state: ModelGatewayState): EffectJob | undefined => {
+  const jobOf = (seen: SeenEvent, state: ModelGatewayState, session: SessionMeta) => {
     if (seen.type !== 'model.claimed') return undefined;
     const { call, deadlineAtMs } = seen.data;
-    const notStarted = (reason: 'cancelled' | 'timeout') =>
-      failedModel(seen, { code: 'CALL_NOT_MADE', retryable: reason === 'timeout' }, 0);
-    return {
-      ...{ call, deadlineAtMs, notStarted },
-      run: ({ signal }) => run(seen, state, signal),
+    const job: EffectJob = {
+      ...{ call, deadlineAtMs },
+      notStarted: (reason) => notStarted(seen, reason),
+      run: ({ signal }) => run({ claim: seen, state, session }, signal),
       unrecorded: (outcome, why) => unrecorded(seen, outcome, why),
     };
+    return job;
   };
   return { jobOf, mayRun } as Effects<unknown>;
 }

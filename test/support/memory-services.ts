@@ -2,23 +2,22 @@ import { lanes as laneNames, sessionTopic } from '../../schemas/topics.ts';
 import { createAggregator } from '../../services/aggregator/service.ts';
 import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
 import type { Lanes } from '../../services/chassis/host/lanes.ts';
-import type { HostedService, HostPorts } from '../../services/chassis/host/ports.ts';
+import type { FactsMoment, HostedService, HostPorts } from '../../services/chassis/host/ports.ts';
 import {
   anyLogic,
   type BuiltService,
   type ServiceContext,
   type ServiceFactory,
 } from '../../services/chassis/host/service-context.ts';
-import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import type { AnyLogic, SessionMeta } from '../../services/chassis/protocol/service-logic.ts';
 import type { EventTable } from '../../services/event-store/clickhouse.ts';
 import { createEventStore } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
-import type { Quotes } from '../../services/model-gateway/budget.ts';
-import {
-  callsToQuote,
-  type ModelGatewayState,
-  modelGatewayLogic,
-} from '../../services/model-gateway/decide.ts';
+import { type ModelGatewayState, modelGatewayLogic } from '../../services/model-gateway/decide.ts';
+import { breakerDefaults } from '../../services/model-gateway/gate/breaker.ts';
+import { GatewayHosts, hostedGate } from '../../services/model-gateway/gate/hosts.ts';
+import type { GateRules } from '../../services/model-gateway/gate/rules.ts';
+import { gatherFacts } from '../../services/model-gateway/gather.ts';
 import { createPlanner } from '../../services/planner/service.ts';
 import * as sandbox from '../../services/sandbox-executor/decide.ts';
 import { createSupervisor } from '../../services/supervisor/service.ts';
@@ -39,6 +38,8 @@ export type ServiceWorld = Readonly<{
   catalog: Catalog;
   tools: Readonly<Record<string, FakeTool>>;
   model: FakeModel;
+  /** What limits calls of models; default: nothing does. */
+  gateRules?: GateRules;
   started: StartedEffect[];
   /** Changes a logic before a host gets it, for mutations. */
   change(logic: AnyLogic): AnyLogic;
@@ -99,7 +100,17 @@ function runnerOf(service: string, world: ServiceWorld, ports: HostPorts) {
   });
 }
 
-function played(service: string, world: ServiceWorld, ports: HostPorts): HostedService | undefined {
+function played(service: string, world: ServiceWorld, ports: HostPorts): BuiltService | undefined {
+  if (service === 'model-gateway') return gateway(world, ports);
+  const hosted = playedTools(service, world, ports);
+  return hosted === undefined ? undefined : { hosted };
+}
+
+function playedTools(
+  service: string,
+  world: ServiceWorld,
+  ports: HostPorts,
+): HostedService | undefined {
   const parts = { ...ports, runner: runnerOf(service, world, ports) };
   if (service === 'tool-runner')
     return {
@@ -114,29 +125,32 @@ function played(service: string, world: ServiceWorld, ports: HostPorts): HostedS
       facts: () => ({ facts: { isolation } }),
       effects: fakeToolEffects(sandbox, parts),
     };
-  return service === 'model-gateway' ? gateway(world, ports) : undefined;
+  return undefined;
 }
 
 /** Every call may cost twice what the played models take. */
-function quotesOf(state: ModelGatewayState): Quotes {
-  const most = { costNanoUsd: 2_500, known: true, priceVersion: 'world' };
-  return Object.fromEntries(
-    callsToQuote(state).map(({ call, inputTokensMost }) => [call, { ...most, inputTokensMost }]),
-  );
-}
+const most = { costNanoUsd: 2_500, known: true, priceVersion: 'world' };
 
-function gateway(world: ServiceWorld, ports: HostPorts): HostedService {
+const noLimits: GateRules = { providers: {}, tenants: {}, breaker: breakerDefaults };
+
+function gateway(world: ServiceWorld, ports: HostPorts): BuiltService {
   const service = 'model-gateway';
+  const hosts = new GatewayHosts();
+  const { gate, companion } = hostedGate(world.gateRules ?? noLimits, hosts);
   const effects = fakeModelEffects({
-    clock: ports.clock,
+    ...{ clock: ports.clock, gate },
     model: world.model,
     onStart: ({ data }) => note(world, { service, call: data.call, name: data.model }, ports),
     countOf: () => world.started.filter((one) => one.service === service).length,
   });
-  const facts = (state: unknown) => ({
-    facts: { providers: ['scripted'], quotes: quotesOf(state as ModelGatewayState) },
-  });
-  return { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
+  const parts = { ...{ providers: ['scripted'], gate, hosts }, quote: () => most };
+  const gather = { ...parts, countsTokens: () => true };
+  const facts = (state: unknown, session: SessionMeta, moment: FactsMoment) => {
+    const at = { ...moment, parts: gather };
+    return { facts: gatherFacts(state as ModelGatewayState, session, at) };
+  };
+  const hosted = { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
+  return { hosted, companion };
 }
 
 const nothingKept: EventTable = { insertBatch: async () => undefined };
@@ -187,8 +201,8 @@ export async function buildServices(
   const context = { config: configOf(at.housekeepingMs), catalog, ports, ...known, onFatal };
   const built: BuiltService[] = [];
   for (const name of names.flatMap((one) => (one === 'all' ? worldServices : [one]))) {
-    const hosted = played(name, world, at.ports);
-    if (hosted !== undefined) built.push({ hosted });
+    const own = played(name, world, at.ports);
+    if (own !== undefined) built.push(own);
     else for (const factory of factoriesOf(name, world)) built.push(await factory(context));
   }
   return built.map(({ hosted, ...rest }) => ({

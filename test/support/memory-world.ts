@@ -29,6 +29,7 @@ import type { LogRecord } from '../../services/chassis/log/port.ts';
 import { sessionId } from '../../services/chassis/protocol/ids.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { derivedTracer } from '../../services/chassis/telemetry/tracer.ts';
+import type { GateRules } from '../../services/model-gateway/gate/rules.ts';
 import type { FakeTool, StartedEffect } from './memory-effects.ts';
 import type { FakeModel } from './memory-models.ts';
 import { buildServices, type ServiceWorld } from './memory-services.ts';
@@ -56,6 +57,7 @@ export type MemoryWorldOptions = Readonly<{
   /** What `files.read` finds, by path. */
   files?: Readonly<Record<string, string>>;
   model?: FakeModel;
+  gateRules?: GateRules;
   /** Changes a logic before a host gets it. */
   change?(logic: AnyLogic): AnyLogic;
   startMs?: number;
@@ -127,6 +129,7 @@ export class MemoryWorld {
       catalog: options.catalog ?? worldCatalog(),
       tools: { ...worldTools(options.files ?? {}), ...options.tools },
       model: options.model ?? (() => ({ text: 'Nothing is new.' })),
+      ...(options.gateRules === undefined ? {} : { gateRules: options.gateRules }),
       started: this.started,
       change: options.change ?? ((logic) => logic),
     };

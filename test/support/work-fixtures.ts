@@ -3,7 +3,7 @@ import type {
   ModelAgent,
   ProcedureAgent,
 } from '../../schemas/definitions/agent.ts';
-import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
+import type { ModelRoute, PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
 import { type DataOf, type Draft, event, json, type SeenEvent, text } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
@@ -91,7 +91,7 @@ export function modelAgent(changes: Partial<ModelAgent> = {}): ModelAgent {
 export type WorkPlan = Readonly<{
   agents: readonly AgentDefinition[];
   tools?: readonly ToolDefinition[];
-  models?: Readonly<Record<string, string>>;
+  models?: Readonly<Record<string, ModelRoute>>;
   context?: JsonValue;
   riskMax?: ToolDefinition['risk'];
   budgetNanoUsd?: number;

@@ -4,7 +4,7 @@
  */
 
 import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
-import type { PinnedCatalog } from '../../../schemas/definitions/catalog.ts';
+import type { ModelRoute, PinnedCatalog } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
@@ -19,7 +19,7 @@ export type CatalogParts = Readonly<{
   pools: readonly PoolDefinition[];
   mcpServers: Readonly<Record<string, McpServerDefinition>>;
   /** Alias to `provider/model`. */
-  models: Readonly<Record<string, string>>;
+  models: Readonly<Record<string, ModelRoute>>;
   /** Files with the answers of the scripted provider. */
   scripts: readonly string[];
 }>;

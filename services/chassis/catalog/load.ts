@@ -4,6 +4,7 @@
  */
 
 import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
+import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
@@ -79,7 +80,7 @@ class Loading {
   private readonly tools = createRegistry<ToolDefinition>('tool', this.problems);
   private readonly pools = createRegistry<PoolDefinition>('pool', this.problems);
   private readonly servers = createRegistry<McpServerDefinition>('MCP server', this.problems);
-  private readonly models = createRegistry<string>('model', this.problems);
+  private readonly models = createRegistry<ModelRoute>('model', this.problems);
   private readonly chosen: Readonly<Record<string, string>>;
 
   constructor(directories: readonly string[], chosen: Readonly<Record<string, string>>) {

@@ -73,6 +73,7 @@ function violationsOf(error: ErrorObject, value: unknown): Violation[] {
   }
   switch (error.keyword) {
     case 'propertyNames':
+    case 'if':
       return [];
     case 'additionalProperties': {
       const unknown = [...path, String(additionalProperty)];

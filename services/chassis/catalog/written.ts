@@ -8,6 +8,7 @@ import type {
   ModelAgent,
   ProcedureAgent,
 } from '../../../schemas/definitions/agent.ts';
+import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type {
   PlanDefinition,
@@ -53,7 +54,7 @@ export type WrittenServers = Readonly<
     Optional<Omit<McpServerDefinition, 'name'>, 'args' | 'env' | 'startTimeoutMs' | 'trusted'>
   >
 >;
-export type WrittenModels = Readonly<Record<string, string>>;
+export type WrittenModels = Readonly<Record<string, ModelRoute>>;
 
 const taskDefaults = {
   needs: [],

@@ -204,6 +204,11 @@ export class Host {
     return statusOf(this.partitions.values(), this.partitions.halted());
   }
 
+  /** Instances that were heard lately, this one among them once it has heard itself. */
+  alive(): readonly Heartbeat[] {
+    return this.presence.alive();
+  }
+
   /** Whether this host owns all its services in all partitions that the group gave it. */
   get ready(): boolean {
     return this.partitions.ready;

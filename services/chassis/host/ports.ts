@@ -4,7 +4,7 @@ import type { BlobPort } from '../content/blobs.ts';
 import type { Codec } from '../log/codec.ts';
 import type { LogPort } from '../log/port.ts';
 import type { Refused } from '../protocol/record.ts';
-import type { AnyLogic, SessionMeta } from '../protocol/service-logic.ts';
+import type { AnyLogic, DecideInput, SessionMeta } from '../protocol/service-logic.ts';
 
 /** What a host touches of the world. Each has a real and a simulated form. */
 export type Clock = Readonly<{
@@ -75,6 +75,9 @@ export type Effects<S> = Readonly<{
   mayRun(state: S, call: string): boolean;
 }>;
 
+/** What the decision will know besides what its service gathers. */
+export type FactsMoment = Pick<DecideInput, 'nowMs' | 'lost' | 'openCalls'>;
+
 /** A service as a host runs it: its logic, and what gathers its facts and runs its effects. */
 export type HostedService = Readonly<{
   logic: AnyLogic;
@@ -85,6 +88,7 @@ export type HostedService = Readonly<{
   facts?(
     state: unknown,
     session: SessionMeta,
+    at: FactsMoment,
   ): { facts: JsonObject; attachments?: Readonly<Record<string, JsonValue>> };
   effects?: Effects<unknown>;
   stop?(): Promise<void>;

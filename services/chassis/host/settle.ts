@@ -161,11 +161,13 @@ export class Settler {
     const { core, state } = seat.entry;
     const clockMs = this.parts.ports.clock.nowMs();
     const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
-    const gathered = service.facts?.(state, core.meta) ?? { facts: {} };
+    const lost = this.lost(seat);
+    const moment = { nowMs, lost, openCalls: core.calls };
+    const gathered = service.facts?.(state, core.meta, moment) ?? { facts: {} };
     return {
       nowMs,
       ...ended,
-      lost: this.lost(seat),
+      lost,
       service: sorted(gathered.facts),
       attachments: sorted(gathered.attachments ?? {}),
     };

@@ -17,6 +17,7 @@ export const outcomes: ReadonlySet<string> = new Set([
   'tool.failed',
   'model.completed',
   'model.failed',
+  'model.attempt-failed',
   'range.stored',
 ]);
 /** Events that claim a call: the writer's process alone may act on it (DESIGN 3.9). */

@@ -194,7 +194,12 @@ function callLine(event: SeenEvent, calls: Map<string, Call>): Line | undefined 
       return good('model', `${provider}/${model}`, joined(ended(event.data, calls), used));
     }
     case 'model.failed':
+    case 'model.attempt-failed':
       return bad('model', event.data.model, joined(event.data.code, words(event.content.message)));
+    case 'model.deferred': {
+      const [first] = event.data.waitsFor;
+      return busy('model', first?.model ?? '', `waits: ${first?.because ?? ''}`);
+    }
     case 'model.denied':
       return bad('model', '', joined(event.data.code, words(event.content.message)));
     default:

@@ -10,7 +10,7 @@ import {
 } from '../../chassis/host/watermark-records.ts';
 import type { Entry, Watermarks } from '../../chassis/host/watermarks.ts';
 import type { Bounds } from '../../chassis/log/port.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../chassis/words/nearest.ts';
 
 export type ServiceRow = ListedService &
   Readonly<{

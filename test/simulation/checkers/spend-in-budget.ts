@@ -7,7 +7,7 @@ const rule = 'spend never above budget';
 function costOf({ header, body }: Line): [string, number] | undefined {
   if (body.kind !== 'input') return undefined;
   const { type, data } = body.event;
-  if (type !== 'model.completed' && type !== 'model.failed') return undefined;
+  if (!/^model\.(completed|failed|attempt-failed)$/.test(type)) return undefined;
   return [header.id, Number(data['costNanoUsd'])];
 }
 

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../schemas/json.ts';
 import type { Clock } from '../../../services/chassis/host/ports.ts';
+import type { GateRules } from '../../../services/model-gateway/gate/rules.ts';
 import type { FakeAnswer, FakeTool, StartedEffect } from '../../support/memory-effects.ts';
 import type { FakeModel, FakeModelAnswer } from '../../support/memory-models.ts';
 import { worldTools } from '../../support/memory-tools.ts';
@@ -122,3 +123,10 @@ export function modelOf(parts: EffectParts): FakeModel {
     return { ...said, afterMs: inBursts(said.afterMs ?? 0, parts) };
   };
 }
+
+/** Few calls at once, and a breaker that opens soon: what waits, goes on elsewhere or is given up. */
+export const gateRules: GateRules = {
+  providers: { scripted: { concurrentMax: 2 } },
+  tenants: {},
+  breaker: { failuresMax: 2, coolMs: 1_500 },
+};

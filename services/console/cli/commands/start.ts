@@ -1,6 +1,6 @@
+import { nearest } from '../../../chassis/words/nearest.ts';
 import type { CommandSpec } from '../context.ts';
 import { UsageError } from '../exit-code.ts';
-import { nearest } from '../nearest.ts';
 
 /** Runs a host in this process until it is told to stop. */
 export const start: CommandSpec = {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ModelAgent } from '../../../../schemas/definitions/agent.ts';
 import { bodyOf, event, type SeenEvent, text, textOf } from '../../../../schemas/event.ts';
-import { backOffMs } from '../../../../services/worker-pool/back-off.ts';
+import { backOffMs } from '../../../../services/chassis/effects/back-off.ts';
 import { createWorkerPoolLogic } from '../../../../services/worker-pool/decide.ts';
 import { BenchSession } from '../../../support/bench-session.ts';
 import {

@@ -175,7 +175,7 @@ describe('a file of rules', () => {
 
   it.each([
     ['a: 1', /^models\.yaml:1:.*array/],
-    ['- model: demo\n  answer: "1"\n- model: demo\n  anwser: x', /^models\.yaml:3: 1:/],
+    ['- model: demo\n  answer: "1"\n- model: demo\n  anwser: x', /^models\.yaml:4: 1\.anwser:/],
     ['- model: demo\n  answer: "1"\n  delayMs: soon', /^models\.yaml:3: 0\.delayMs:/],
     ['- model: demo', /an answer or a failure/],
     ['- model: demo\n  answer: "1"\n  failure: { class: timeout }', /an answer or a failure/],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../../../../services/console/cli/nearest.ts';
+import { nearest } from '../../../../../services/chassis/words/nearest.ts';
 
 const known = ['intake', 'planner', 'supervisor', 'worker-pool'];
 

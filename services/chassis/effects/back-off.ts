@@ -1,4 +1,4 @@
-import { sha256 } from '../chassis/protocol/hash.ts';
+import { sha256 } from '../protocol/hash.ts';
 
 const firstMs = 500;
 const longestMs = 30_000;

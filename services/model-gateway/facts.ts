@@ -1,0 +1,68 @@
+/**
+ * What the gateway's decisions take from outside the log: which providers there are, what a call may
+ * cost, and how many calls of a model may go out now.
+ */
+
+import type { Draft } from '../../schemas/event.ts';
+import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
+import type { DecideInput } from '../chassis/protocol/service-logic.ts';
+import { Purse, type Quotes } from './budget.ts';
+import { answerCall, type Case } from './claims.ts';
+import { candidatesOf, isRouted, type NotAskedBecause, type Standings } from './route.ts';
+import type { ModelCallEntry, ModelGatewayState } from './state.ts';
+
+/** So many more calls of a model may be claimed; what keeps the next one back. */
+export type Room = Readonly<{ calls: number; not: NotAskedBecause; untilMs?: number }>;
+
+/** Names of the providers that this host can reach, such as `scripted` or `openai`. */
+export type ModelGatewayFacts = Readonly<{
+  providers: readonly string[];
+  /** By `quoteKey`; for calls that are to be made in a session with a budget. */
+  quotes?: Quotes;
+  /** By model; there is no end of room for one that is not listed. */
+  room?: Readonly<Record<string, Room>>;
+}>;
+
+/** By call where it names one model, as always; by call and model where there is a choice. */
+export const quoteKey = (call: string, model: string, routed: boolean): string =>
+  routed ? `${call} ${model}` : call;
+
+function standingsOf(
+  state: ModelGatewayState,
+  { call, entry, facts }: { call: string; entry: ModelCallEntry; facts: ModelGatewayFacts },
+  used: ReadonlyMap<string, number>,
+): Standings {
+  const routed = isRouted(state, entry);
+  const standings = candidatesOf(state, entry).map((model) => {
+    // A claim that was lost is made again for the same request.
+    const kept = (entry.chosen ?? entry.model) === model ? entry.quote : undefined;
+    const quote = kept ?? memberOf(facts.quotes ?? {}, quoteKey(call, model, routed));
+    const room = memberOf(facts.room ?? {}, model);
+    const isFull = room !== undefined && (used.get(model) ?? 0) >= room.calls;
+    const until = room?.untilMs === undefined ? {} : { untilMs: room.untilMs };
+    const standing = isFull ? { not: room.not, ...until } : {};
+    return [model, { ...(quote === undefined ? {} : { quote }), ...standing }] as const;
+  });
+  return Object.fromEntries(standings);
+}
+
+/** The claims among drafts: calls that take up room. */
+export const claimedIn = (drafts: readonly Draft[]): readonly { call: string; model: string }[] =>
+  drafts.flatMap((draft) => (draft.type === 'model.claimed' ? [draft.data] : []));
+
+/** All that is due, call by call, in one order for everybody. */
+export function answerAll(
+  state: ModelGatewayState,
+  input: DecideInput<ModelGatewayFacts>,
+): Draft[] {
+  const purse = new Purse(state);
+  const used = new Map<string, number>();
+  const { nowMs, facts } = input;
+  return sortedEntries(state.calls).flatMap(([call, entry]) => {
+    const standings = standingsOf(state, { call, entry, facts }, used);
+    const at: Case = { ...{ call, entry, state, purse, nowMs, standings }, ...facts };
+    const drafts = answerCall(input, at);
+    for (const { model } of claimedIn(drafts)) used.set(model, (used.get(model) ?? 0) + 1);
+    return drafts;
+  });
+}
