@@ -30,6 +30,8 @@ export const laneAt = (lane: string, generation: number): string =>
 export const firstGeneration = (topic: string): string => topic.replace(/\.g[1-9]\d*$/, '');
 export const goalsTopic = 'longrein.goals';
 export const resultsTopic = 'longrein.results';
+/** Requests out, decisions in. */
+export const approvalsTopic = 'longrein.approvals';
 export const keysTopic = 'longrein.keys';
 /** The event store's own logs: which ranges of which partitions are fixed and stored. */
 export const sinksTopic = 'longrein.sinks';
@@ -74,6 +76,10 @@ export const topics: readonly TopicDefinition[] = [
   publicTopic(resultsTopic, 'session id', {
     from: ['aggregator', 'intake'],
     to: ['other systems'],
+  }),
+  publicTopic(approvalsTopic, 'session id', {
+    from: ['tool-guard', 'console', 'other systems'],
+    to: ['other systems', 'intake'],
   }),
   sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator']),
   sessionLog(sinksTopic, 'topic/partition that is stored', ['event-store']),

@@ -5832,6 +5832,54 @@ export const publicSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:approval-decision:v1",
+  "title": "ApprovalDecisionV1",
+  "description": "What a person decided about a tool call that waits for them, on longrein.approvals. The key is the session id.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "session",
+   "approval",
+   "decision",
+   "decidedBy"
+  ],
+  "properties": {
+   "session": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "approval": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The id of the request that is answered."
+   },
+   "decision": {
+    "enum": [
+     "granted",
+     "denied"
+    ]
+   },
+   "decidedBy": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 512,
+    "description": "Who decided; for a critical call it must be someone other than who asked."
+   },
+   "argumentsHash": {
+    "type": "string",
+    "maxLength": 128,
+    "description": "The hash of the arguments that were shown; a decision about others does not count."
+   },
+   "reason": {
+    "type": "string",
+    "maxLength": 4096
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:public:dead-letter:v1",
   "title": "DeadLetterV1",
   "description": "Work that could not be taken up, on longrein.dead-letters, with the original bytes.",

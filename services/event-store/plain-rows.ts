@@ -1,5 +1,10 @@
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import { deadLettersTopic, goalsTopic, resultsTopic } from '../../schemas/topics.ts';
+import {
+  approvalsTopic,
+  deadLettersTopic,
+  goalsTopic,
+  resultsTopic,
+} from '../../schemas/topics.ts';
 import { saltOf, sealContent } from '../chassis/protocol/seal.ts';
 import { canonicalText } from './canonical-text.ts';
 import { type DecodedRecord, isObject } from './decoded-record.ts';
@@ -19,6 +24,7 @@ const atMsMax = Date.UTC(2200, 0) - 1;
 const typeOfTopic: Readonly<Record<string, string>> = {
   [goalsTopic]: 'goal',
   [resultsTopic]: 'result',
+  [approvalsTopic]: 'approval-decision',
   [deadLettersTopic]: 'dead-letter',
 };
 

@@ -15,7 +15,8 @@ import { type Entry, Watermarks } from '../../chassis/host/watermarks.ts';
 import { createCodec, createFixedCodec } from '../../chassis/log/codec.ts';
 import type { LogPort, LogRecord, PartitionName } from '../../chassis/log/port.ts';
 import { quietLogger } from '../../chassis/telemetry/quiet-logger.ts';
-import { bodyOfRecord, boundsOf } from './log-client.ts';
+import { boundsOf } from '../../client/publish.ts';
+import { bodyOfRecord } from '../../client/record-body.ts';
 
 const codec = createFixedCodec();
 const logger = quietLogger;

@@ -5,6 +5,7 @@ import { demo } from './commands/demo.ts';
 import { doctor } from './commands/doctor.ts';
 import { down } from './commands/down.ts';
 import { goalCancel } from './commands/goal-cancel.ts';
+import { goalFollow } from './commands/goal-follow.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
 import { replayExport } from './commands/replay-export.ts';
 import { replayFirstFailure } from './commands/replay-first-failure.ts';
@@ -32,7 +33,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   status,
   doctor,
   start,
-  { name: 'goal', about: 'ask for work, or call it off', commands: [goalSubmit, goalCancel] },
+  {
+    name: 'goal',
+    about: 'ask for work, watch it, or call it off',
+    commands: [goalSubmit, goalFollow, goalCancel],
+  },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
   sql,
   {

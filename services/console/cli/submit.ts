@@ -1,39 +1,10 @@
-/** Publishes a goal and follows it to its result. What `goal submit` and `demo` share. */
-import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { everyLaneTopic, readLaneTable } from '../../../replay-tools/read/lane-table.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
-import type { LogPort } from '../../chassis/log/port.ts';
-import { sessionId } from '../../chassis/protocol/ids.ts';
+/** Follows a goal to its result, as lines. What `goal submit`, `goal follow` and `demo` share. */
+import type { GoalRequest } from '../../client/goal-request.ts';
+import type { Harness, Submitted } from '../../client/harness.ts';
+import type { GoalResult } from '../../client/result.ts';
+import type { GoalName } from '../../client/session.ts';
+import type { Update } from '../../client/updates.ts';
 import { type LiveLine, LiveView } from './live-view.ts';
-import { type Published, publish } from './log-client.ts';
-import { type FeedOptions, type GoalResult, openFeed } from './session-feed.ts';
-
-export interface NamedGoal {
-  readonly goalId: string;
-  readonly session: string;
-  readonly body: JsonObject;
-  /** It was given its id by who asks, so it may have been asked for before. */
-  readonly known: boolean;
-}
-
-const textIn = (goal: JsonObject, name: string, fallback: string): string => {
-  const value = goal[name];
-  return typeof value === 'string' ? value : fallback;
-};
-
-/** Gives a goal its id, if it has none, and the session that follows from it. */
-export function nameGoal(goal: JsonObject): NamedGoal {
-  const goalId = textIn(goal, 'id', `g-${randomBytes(6).toString('hex')}`);
-  const session = sessionId(textIn(goal, 'tenant', 'default'), '', goalId);
-  return { goalId, session, body: { ...goal, id: goalId }, known: goal['id'] === goalId };
-}
-
-/** Writes the goal to the goals topic. */
-export function publishGoal(log: LogPort, goal: NamedGoal): Promise<Published> {
-  const headers = { ce_specversion: '1.0', ce_id: goal.goalId, ce_type: 'longrein.goal.v1' };
-  return publish(log, goal.goalId, { headers, body: goal.body });
-}
 
 export interface Followed {
   readonly result: GoalResult;
@@ -47,57 +18,87 @@ export interface Followed {
 }
 
 export interface FollowOptions {
-  readonly log: LogPort;
-  readonly goal: NamedGoal;
-  /** `startedMs` is the time that lines count from. */
-  onPublished(startedMs: number): void;
   onLine(line: LiveLine): void;
   /** Nothing was heard of the goal for a while. */
   onSilence(): void;
 }
 
 const silenceMs = 10_000;
-const catchUpMs = 1_000;
 
-/** After one of these a result is published. */
-const lastTypes: ReadonlySet<string> = new Set([
-  'result.published',
-  'goal.rejected',
-  'goal.cancelled',
-]);
-
-/** Opens the readers, publishes, and stays until the result is there. */
-export async function followGoal(options: FollowOptions): Promise<Followed> {
-  const { log, goal } = options;
-  const view = new LiveView();
-  const { session, known } = goal;
-  const silence = setTimeout(options.onSilence, silenceMs);
-  let sawLast = (): void => undefined;
-  const last = new Promise<void>((resolve) => {
-    sawLast = resolve;
-  });
-  const onEvent: FeedOptions['onEvent'] = (event) => {
-    clearTimeout(silence);
-    const line = view.take(event);
-    if (line !== undefined) options.onLine(line);
-    if (lastTypes.has(event.type)) sawLast();
-  };
+/** Asks for the goal and stays until its result is there. */
+export async function followGoal(
+  harness: Harness,
+  goal: GoalRequest,
+  options: FollowOptions & { onSubmitted(submitted: Submitted): void },
+): Promise<Followed> {
+  const watch = new Watch(options);
   try {
-    const startedMs = Date.now();
-    const laneTopics = everyLaneTopic(await readLaneTable(log));
-    const feed = await openFeed({ log, session, laneTopics, fromStart: known, onEvent });
-    options.onPublished(Date.now());
-    const before = performance.now();
-    await publishGoal(log, goal);
-    const result = await feed.result;
-    const elapsedMs = Math.round(performance.now() - before);
-    // The result comes by another reader, which may be a little ahead of the events.
-    await Promise.race([last, sleep(catchUpMs, undefined, { ref: false })]);
-    await feed.close();
-    const repeated = Date.parse(result.endedAt) < startedMs;
-    const providers = [...view.providers];
-    return { result, elapsedMs, events: view.seen, providers, repeated };
+    const result = await harness.settle({
+      ...goal,
+      onSubmitted: (submitted) => {
+        watch.begin();
+        options.onSubmitted(submitted);
+      },
+      onEvent: (update) => watch.take(update),
+    });
+    return watch.end(result);
   } finally {
-    clearTimeout(silence);
+    watch.stop();
+  }
+}
+
+/** Follows a goal that somebody asked for; undefined where `after` stands behind its result already. */
+export async function followSession(
+  harness: Harness,
+  of: GoalName,
+  options: FollowOptions & { after?: string; onCursor(cursor: string): void },
+): Promise<Followed | undefined> {
+  const watch = new Watch(options);
+  const { after } = options;
+  watch.begin();
+  try {
+    for await (const update of harness.follow(of, after === undefined ? {} : { after })) {
+      options.onCursor(update.cursor);
+      if (update.kind === 'result') return watch.end(update.result);
+      watch.take(update);
+    }
+    return undefined;
+  } finally {
+    watch.stop();
+  }
+}
+
+/** Events as lines, and how long it took. */
+class Watch {
+  private readonly view = new LiveView();
+  private readonly options: FollowOptions;
+  private readonly startedMs = Date.now();
+  private readonly silence: NodeJS.Timeout;
+  private before = performance.now();
+
+  constructor(options: FollowOptions) {
+    this.options = options;
+    this.silence = setTimeout(options.onSilence, silenceMs);
+  }
+
+  begin(): void {
+    this.before = performance.now();
+  }
+
+  take({ event }: Extract<Update, { kind: 'event' }>): void {
+    clearTimeout(this.silence);
+    const line = this.view.take(event);
+    if (line !== undefined) this.options.onLine(line);
+  }
+
+  end(result: GoalResult): Followed {
+    const elapsedMs = Math.round(performance.now() - this.before);
+    const repeated = Date.parse(result.endedAt) < this.startedMs;
+    const providers = [...this.view.providers];
+    return { result, elapsedMs, events: this.view.seen, providers, repeated };
+  }
+
+  stop(): void {
+    clearTimeout(this.silence);
   }
 }

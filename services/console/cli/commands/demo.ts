@@ -35,25 +35,23 @@ export const demo: CommandSpec = {
 };
 
 async function audit(call: Call, lock: LockFile): Promise<Followed> {
-  const { withLog } = await import('../log-client.ts');
-  const { followGoal, nameGoal } = await import('../submit.ts');
+  const { withHarness } = await import('../log-client.ts');
+  const { followGoal } = await import('../submit.ts');
   const { terminal } = call;
   const colors = terminal.errColors;
-  const goal = nameGoal({
+  const goal = {
     goal: `Audit the dependencies in ${lock.source}`,
     plan: 'lockfile-audit',
     inputs: { path: lock.path },
     labels: { demo: 'lockfile-audit' },
-  });
+  };
   const write = terminal.err;
   const printer = { write, colors, columns: terminal.columns, startedMs: Date.now() };
-  return await withLog(call.environment, (log) =>
-    followGoal({
-      log,
-      goal,
-      onPublished(startedMs) {
-        printer.startedMs = startedMs;
-        write(`\n${colors.bold('goal')} ${goal.goalId}: audit ${lock.source}\n`);
+  return await withHarness(call.environment, (harness) =>
+    followGoal(harness, goal, {
+      onSubmitted({ goalId }) {
+        printer.startedMs = Date.now();
+        write(`\n${colors.bold('goal')} ${goalId}: audit ${lock.source}\n`);
       },
       onLine: (line) => printLine(printer, line),
       onSilence: () => write('Nothing is heard of the goal yet; still waiting.\n'),

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { JsonObject } from '../../../../schemas/json.ts';
-import { toError } from '../../../chassis/errors.ts';
+import { LongreinError, toError } from '../../../chassis/errors.ts';
+import type { GoalRequest } from '../../../client/goal-request.ts';
+import type { Harness } from '../../../client/harness.ts';
 import {
   type Call,
   type CommandSpec,
@@ -12,9 +14,7 @@ import {
 } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { goalOf } from '../goal-draft.ts';
-import { printLine } from '../live-print.ts';
-import { outputText, statusLine } from '../result-print.ts';
-import type { Followed, NamedGoal } from '../submit.ts';
+import { finishFollowed, linePrinterOf, liveOptions, untilInterrupted } from '../live-follow.ts';
 
 /** Publishes a goal; with --follow stays until its result is there. */
 export const goalSubmit: CommandSpec = {
@@ -40,73 +40,55 @@ export const goalSubmit: CommandSpec = {
     'longrein goal submit --file goal.json --json',
   ],
   async run(call) {
-    const { withLog } = await import('../log-client.ts');
-    const { nameGoal } = await import('../submit.ts');
-    const { checkGoal } = await import('../goal-check.ts');
-    const body = goalOf(await partsOf(call));
-    checkGoal(body);
-    const goal = nameGoal(body);
-    return await withLog(call.environment, (log) =>
-      flagOption(call, 'follow') ? follow(call, log, goal) : submit(call, log, goal),
+    const { withHarness } = await import('../log-client.ts');
+    const goal = goalOf(await partsOf(call)) as GoalRequest;
+    await checked(goal);
+    return await withHarness(call.environment, (harness) =>
+      flagOption(call, 'follow') ? follow(call, harness, goal) : submit(call, harness, goal),
     );
   },
 };
 
-type Log = Parameters<typeof import('../submit.ts').publishGoal>[0];
-
-async function submit(call: Call, log: Log, goal: NamedGoal): Promise<ExitCode> {
-  const { publishGoal } = await import('../submit.ts');
-  const { goalId, session } = goal;
-  const published = await publishGoal(log, goal);
+async function submit(call: Call, harness: Harness, goal: GoalRequest): Promise<ExitCode> {
+  const { goalId, session, cursor, published } = await harness.submit(goal);
   if (call.json) {
-    writeJson(call, { goalId, session, ...published });
+    writeJson(call, { goalId, session, cursor, ...published });
     return exitCodes.done;
   }
   const { bold } = call.terminal.colors;
   call.terminal.out(`${bold('goal')}     ${goalId}\n${bold('session')}  ${session}\n`);
-  call.terminal.out(`See what becomes of it: longrein session show ${goalId}\n`);
+  call.terminal.out(`See what becomes of it: longrein goal follow ${session}\n`);
   return exitCodes.done;
 }
 
-async function follow(call: Call, log: Log, goal: NamedGoal): Promise<ExitCode> {
+async function follow(call: Call, harness: Harness, goal: GoalRequest): Promise<ExitCode> {
   const { followGoal } = await import('../submit.ts');
-  const { terminal } = call;
-  const { goalId, session } = goal;
-  // With --json standard output is for the document alone.
-  const write = call.json ? terminal.err : terminal.out;
-  const colors = call.json ? terminal.errColors : terminal.colors;
-  const printer = { write, colors, columns: terminal.columns, startedMs: Date.now() };
-  const onInterrupt = (): void => {
-    terminal.err(`\nThe goal goes on. See it later: longrein session show ${goalId}\n`);
-    process.exit(exitCodes.interrupted);
-  };
-  process.once('SIGINT', onInterrupt);
-  const followed = await followGoal({
-    log,
-    goal,
-    onPublished(startedMs) {
-      printer.startedMs = startedMs;
-      write(`${colors.bold('goal')} ${goalId}  ${colors.bold('session')} ${session}\n`);
-    },
-    onLine: (line) => printLine(printer, line),
-    onSilence: () => terminal.err(silent),
-  });
-  process.off('SIGINT', onInterrupt);
-  return finish(call, goal, followed);
+  const printer = linePrinterOf(call);
+  let named = '';
+  const advice = (): string => `See it later: longrein goal follow ${named}`;
+  const followed = await untilInterrupted(call, advice, () =>
+    followGoal(harness, goal, {
+      ...liveOptions(call, printer),
+      onSubmitted({ goalId, session }) {
+        named = session;
+        printer.startedMs = Date.now();
+        const { bold } = printer.colors;
+        printer.write(`${bold('goal')} ${goalId}  ${bold('session')} ${session}\n`);
+      },
+    }),
+  );
+  return finishFollowed(call, followed);
 }
 
-const silent = 'Nothing is heard of the goal yet. Do the services run? See: longrein status\n';
-
-function finish(call: Call, { goalId, session }: NamedGoal, followed: Followed): ExitCode {
-  const { result, elapsedMs, events, repeated } = followed;
-  if (call.json) {
-    writeJson(call, { goalId, session, elapsedMs, events, repeated, result });
-  } else {
-    call.terminal.out(`\n${statusLine(call.terminal, followed)}`);
-    const text = outputText(call.terminal, result.output);
-    if (text !== '') call.terminal.out(`\n${text}`);
+/** A goal without the right shape was written wrongly on the command line: nothing is asked for. */
+async function checked(goal: GoalRequest): Promise<void> {
+  const { nameGoal } = await import('../../../client/goal-request.ts');
+  try {
+    nameGoal(goal);
+  } catch (thrown) {
+    if (!(thrown instanceof LongreinError)) throw thrown;
+    throw new UsageError(thrown.message, thrown.fix ?? '');
   }
-  return result.status === 'completed' ? exitCodes.done : exitCodes.failed;
 }
 
 async function partsOf(call: Call): Promise<Parameters<typeof goalOf>[0]> {

@@ -25,7 +25,7 @@ export const servicesList: CommandSpec = {
   },
 };
 
-type Log = Parameters<typeof import('../log-client.ts').boundsOf>[0];
+type Log = Parameters<typeof import('../../../client/publish.ts').boundsOf>[0];
 type AllBounds = Map<string, Awaited<ReturnType<Log['bounds']>>>;
 
 async function boundsOfAll(log: Log, topics: readonly string[]): Promise<AllBounds> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkGoal } from '../../../../../services/console/cli/goal-check.ts';
+import { checkGoal } from '../../../../../services/client/goal-request.ts';
 import { goalOf, nanoUsd } from '../../../../../services/console/cli/goal-draft.ts';
 
 const nothing = { inputs: [], context: [], labels: [] };

@@ -35,6 +35,7 @@ describe('the command line', () => {
     ['sql'],
     ['demo'],
     ['goal', 'submit'],
+    ['goal', 'follow'],
     ['goal', 'cancel'],
     ['session', 'list'],
     ['session', 'show'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { GoalResult } from '../../../../../services/client/result.ts';
 import { outputText, statusLine } from '../../../../../services/console/cli/result-print.ts';
-import type { GoalResult } from '../../../../../services/console/cli/session-feed.ts';
 import { stepText } from '../../../../../services/console/cli/steps.ts';
 import { fakeTerminal } from '../../../../support/fake-terminal.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { AcceptanceState } from '../../../../../services/chassis/protocol/acceptance.ts';
-import { parseHeader } from '../../../../../services/chassis/protocol/record.ts';
-import { acceptLive } from '../../../../../services/console/cli/live-acceptance.ts';
+import type { AcceptanceState } from '../../../../services/chassis/protocol/acceptance.ts';
+import { parseHeader } from '../../../../services/chassis/protocol/record.ts';
+import { acceptLive } from '../../../../services/client/live-acceptance.ts';
 
 function turn(epoch: number, incarnation: string, sequence: number) {
   const header = parseHeader({

@@ -4,8 +4,8 @@
  * an owner is seen, a record of a process that lost its ownership may be taken for real: good
  * enough for a live display, never for a decision.
  */
-import { type AcceptanceState, accept } from '../../chassis/protocol/acceptance.ts';
-import type { RecordHeader } from '../../chassis/protocol/record.ts';
+import { type AcceptanceState, accept } from '../chassis/protocol/acceptance.ts';
+import type { RecordHeader } from '../chassis/protocol/record.ts';
 
 /** Takes the next record of the partition into the state and says whether it counts. */
 export function acceptLive(state: AcceptanceState, header: RecordHeader): boolean {

@@ -1,0 +1,22 @@
+import type { JsonValue } from '../../schemas/json.ts';
+
+/** The public result of a goal, as in schemas/public/result.v1.json. Money in nano-USD, times in ISO 8601, UTC. */
+export type GoalResult = Readonly<{
+  goalId: string;
+  session: string;
+  status: 'completed' | 'failed' | 'cancelled' | 'rejected';
+  /** The plan's answer; there only when completed. */
+  output?: JsonValue;
+  error?: Readonly<{
+    code: string;
+    message: string;
+    field?: string;
+    fix?: string;
+    task?: string;
+  }>;
+  usage: Readonly<{ inputTokens: number; outputTokens: number; costNanoUsd: number }>;
+  valueNanoUsd?: number;
+  labels?: Readonly<Record<string, string>>;
+  openedAt: string;
+  endedAt: string;
+}>;
