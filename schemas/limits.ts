@@ -45,6 +45,8 @@ export const limits = {
   carryForwardSpacing: 8,
   /** Checkpoints that one look at a partition writes: what has work comes first. */
   checkpointsPerRound: 500,
+  /** How long a session must have been quiet before a host packs it: packing and unpacking cost half a millisecond. */
+  sessionIdleMs: 60_000,
   /** Inputs that a session remembers to know a repeat: its checkpoint holds them, however many come in a week. */
   rememberedInputsMax: 10_000,
   /** How long a watermark may stand still, more than `carryForwardRecords` behind, before that is an alarm. */

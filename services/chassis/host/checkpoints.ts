@@ -41,8 +41,10 @@ export class Checkpoints {
    * Of each owned seat that has nothing open and has moved far enough, or holds the watermark far behind the position;
    * those that hold it most first, and so many in one round that sessions which have work do not wait for them.
    */
-  round(slots: readonly Slot[], position: number): void {
-    const stretch = carryStretch(slots.reduce((total, slot) => total + slot.seats.size, 0));
+  round(
+    slots: readonly Slot[],
+    { position, stretch }: { position: number; stretch: number },
+  ): void {
     const due = this.ready(slots).filter(
       ({ seat, neededFrom }) =>
         seat.sinceCheckpoint >= limits.checkpointRecords || position - neededFrom > stretch,

@@ -3,10 +3,8 @@ import { ablated } from '../ablation.ts';
 import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
-import { Checkpoints } from './checkpoints.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
-import { marksOf } from './marks-of.ts';
 import type { Outlet } from './outlet.ts';
 import { type HostIdentity, Ownership } from './ownership.ts';
 import { PartitionLog, type ReadRecord } from './partition-log.ts';
@@ -14,9 +12,11 @@ import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
+import type { Slot } from './slot.ts';
 import { StandByNotice, type StandsBy, standsBy, standsByIn } from './standing-by.ts';
 import { startOf } from './start-position.ts';
 import { Timers } from './timers.ts';
+import { Upkeep } from './upkeep.ts';
 import type { Watermark, Watermarks } from './watermarks.ts';
 import type { PartitionWriter } from './writer.ts';
 
@@ -33,6 +33,9 @@ export type PartitionParts = Readonly<{
   onHalt: (partition: PartitionName, error: LongreinError) => void;
 }>;
 
+/** Sessions that are looked at before others get their turn. */
+const slice = 100;
+
 /**
  * One partition of a session log as this host works on it: reads in order, accepts, folds, settles.
  *
@@ -46,7 +49,7 @@ export class Partition {
   private readonly parts: PartitionParts;
   private readonly table: SessionTable;
   private readonly settler: Settler;
-  private readonly checkpoints: Checkpoints;
+  private readonly upkeep: Upkeep;
   private readonly timers: Timers;
   readonly closed: ClosedSessions;
   private readonly marks: ReadonlyMap<string, number>;
@@ -82,12 +85,13 @@ export class Partition {
     );
     const { incarnation } = identity;
     const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
-    this.timers = new Timers({ ports, writer, incarnation, epochOf });
+    const slotOf = (session: string): Slot | undefined => this.table.get(session);
+    this.timers = new Timers({ ports, writer, incarnation, epochOf, slotOf });
     this.table = new SessionTable(parts.services, this.closed);
     const owned = { ...parts, ownership: this.ownership, acceptance: this.log.acceptance };
     const onSettle = (session: string): void => this.settle(session);
     this.settler = new Settler({ ...owned, effects: this.effects, onSettle });
-    this.checkpoints = new Checkpoints(owned);
+    this.upkeep = new Upkeep(name, { ...owned, log: this.log, table: this.table });
   }
 
   /** Where reading starts, in offsets. */
@@ -191,15 +195,20 @@ export class Partition {
     this.act();
   }
 
-  /** Ownership was won: all that is due is looked at. */
-  private act(): void {
-    for (const slot of this.table.slots()) {
+  /** Ownership was won: all that is due is looked at, in slices, so that what is read meanwhile does not wait. */
+  private act(sessions = this.table.sessions): void {
+    for (const session of sessions.slice(0, slice)) {
+      const slot = this.table.get(session);
+      if (slot === undefined) continue;
       this.timers.rearm(slot);
       if (ablated('7b')) slot.forgetCauses();
       else this.settler.kick(slot);
       if (ablated('12c')) slot.forgetDeliveries();
-      this.settle(slot.session);
+      this.settle(session);
+      this.table.packWhenIdle(slot, this.parts.ports.clock.nowMs() - limits.sessionIdleMs);
     }
+    if (sessions.length > slice)
+      this.parts.ports.clock.after(0, () => this.act(sessions.slice(slice)));
   }
 
   private fold(record: PlacedRecord): void {
@@ -280,20 +289,20 @@ export class Partition {
     }
   }
 
-  /** Writes checkpoints of sessions that have moved, so that a restore is short. */
+  /** Keeps the partition short to restore and small in memory; `everything` where the host is about to end. */
   checkpoint(everything: boolean): void {
     if (!this.caughtUp || this.log.halted) return;
-    const slots = this.table.slots();
-    if (everything) this.checkpoints.everything(slots, this.log.expected);
-    else this.checkpoints.round(slots, this.log.expected);
+    if (everything) this.upkeep.checkpointAll();
+    else this.upkeep.round();
+  }
+
+  packIdle(quietMs: number): void {
+    this.upkeep.packIdle(quietMs);
   }
 
   /** The marks of the services that this host owns here. */
   currentMarks(): readonly Watermark[] {
     if (!this.caughtUp || this.log.halted) return [];
-    this.log.history.add(this.log.expected, this.log.acceptance);
-    this.table.expireEarlyCancels(this.parts.ports.clock.nowMs() - limits.earlyCancelMs);
-    const { name, log, table } = this;
-    return marksOf(name, [...this.ownership.epochs.keys()], { log, table });
+    return this.upkeep.marks([...this.ownership.epochs.keys()]);
   }
 }

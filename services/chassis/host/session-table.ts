@@ -1,7 +1,9 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
+import { limits } from '../../../schemas/limits.ts';
 import { claimTypes } from '../protocol/event-kinds.ts';
-import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
+import type { CheckpointBody, PlacedRecord, RecordHeader } from '../protocol/record.ts';
 import type { ClosedSessions } from './closed-sessions.ts';
+import { canBePacked, PackedSessions } from './packed-sessions.ts';
 import type { HostedService } from './ports.ts';
 import { foldSeat, restoreSeat, type Seat, Slot, sharedCoreFold } from './slot.ts';
 import { canStartFrom, countsAsRoot, mayKeepRoot, standsBy } from './standing-by.ts';
@@ -11,6 +13,9 @@ export type Folded = Readonly<{
   /** Whether the record brought events to at least one service. */
   came: boolean;
 }>;
+
+/** Checkpoints that a start reads between two looks at what may be packed. */
+const packedAtOnce = 1_000;
 
 /** No checkpoint is coming any more: the seat is known by its opening, or by a cancel that came first. */
 function isCertain(seat: Seat): boolean {
@@ -33,34 +38,67 @@ export class SessionTable {
   private readonly bySession = new Map<string, Slot>();
   private readonly services: readonly HostedService[];
   private readonly closed: ClosedSessions;
+  private readonly packed: PackedSessions;
   private claims: readonly SeenEvent[] = [];
+  private restored = 0;
 
   constructor(services: readonly HostedService[], closed: ClosedSessions) {
     this.services = services;
     this.closed = closed;
+    this.packed = new PackedSessions(services);
   }
 
   get(session: string): Slot | undefined {
-    return this.bySession.get(session);
+    const slot = this.bySession.get(session) ?? this.packed.take(session);
+    if (slot !== undefined) this.bySession.set(session, slot);
+    return slot;
   }
 
+  /** Sessions that are not packed: only of these something may be due. */
   slots(): readonly Slot[] {
     return [...this.bySession.values()];
   }
 
-  get size(): number {
-    return this.bySession.size;
+  /** Ids of all sessions, packed ones too. */
+  get sessions(): readonly string[] {
+    return [...this.bySession.keys(), ...this.packed.sessions];
   }
 
-  /** Seats of all sessions: so many checkpoints carry everything forward once. */
+  get size(): number {
+    return this.bySession.size + this.packed.size;
+  }
+
+  get packedSize(): number {
+    return this.packed.size;
+  }
+
+  /** About so many checkpoints carry everything forward once. */
   get seats(): number {
-    let seats = 0;
-    for (const slot of this.bySession.values()) seats += slot.seats.size;
-    return seats;
+    return this.size * this.services.length;
   }
 
   remove(session: string): void {
     this.bySession.delete(session);
+  }
+
+  /** Packs what has been quiet since then, in milliseconds since 1970. */
+  packIdle(quietSinceMs: number): void {
+    for (const slot of this.bySession.values()) this.packWhenIdle(slot, quietSinceMs);
+  }
+
+  packWhenIdle(slot: Slot, quietSinceMs: number): void {
+    if (!canBePacked(slot, quietSinceMs)) return;
+    this.packed.pack(slot);
+    this.bySession.delete(slot.session);
+  }
+
+  unpackMoved(): void {
+    for (const session of this.packed.moved) this.get(session);
+  }
+
+  /** Unpacks what holds a watermark below this offset, so that it can be carried forward; so many at most. */
+  unpackHolding(offset: number, most: number): void {
+    for (const session of this.packed.holdingBelow(offset, most)) this.get(session);
   }
 
   /** Folds an accepted turn or input into every seat that it concerns. */
@@ -71,7 +109,7 @@ export class SessionTable {
     const { session } = record.header;
     // Also what lies before its closing: a start in its middle would take a cancel or a repeated opening for its first.
     if (this.closed.has(session)) return undefined;
-    const slot = this.bySession.get(session) ?? new Slot(session);
+    const slot = this.get(session) ?? new Slot(session);
     slot.trace(record);
     const fold = sharedCoreFold(record);
     let came = false;
@@ -116,7 +154,7 @@ export class SessionTable {
    * from before the checkpoint's cursor.
    */
   private startsFrom(header: RecordHeader, catchingUp: boolean): boolean {
-    const seat = this.bySession.get(header.session)?.seats.get(header.service);
+    const seat = this.get(header.session)?.seats.get(header.service);
     return seat === undefined || canStartFrom(seat, header, catchingUp);
   }
 
@@ -133,16 +171,20 @@ export class SessionTable {
       this.noteCheckpoint(header, offset);
       return;
     }
-    const slot = this.bySession.get(header.session) ?? new Slot(header.session);
+    const slot = this.get(header.session) ?? new Slot(header.session);
     const seat = slot.seatOf(service.logic);
     if (mayKeepRoot(seat, record, at.marks.get(header.service) ?? 0)) return;
     this.bySession.set(header.session, slot);
     restoreSeat(seat, record);
+    this.restored += 1;
+    // A start may meet more sessions than fit into memory unpacked.
+    if (this.restored % packedAtOnce === 0)
+      this.packIdle((record.body as CheckpointBody).atMs - limits.sessionIdleMs);
   }
 
   /** A checkpoint of a session that is known already: a restore may start from it. */
   noteCheckpoint(header: RecordHeader, offset: number): void {
-    const seat = this.bySession.get(header.session)?.seats.get(header.service);
+    const seat = this.get(header.session)?.seats.get(header.service);
     if (seat?.known !== true || header.cursorOffset > seat.entry.core.last.offset) return;
     if (!countsAsRoot(seat, header)) return;
     // Where nothing of the session lies between its cursor and the checkpoint, the checkpoint alone is enough.
@@ -176,8 +218,7 @@ export class SessionTable {
 
   /** The same, and the session that needs it. */
   holderOf(service: string, position: number): { offset: number; session: string | undefined } {
-    let offset = position;
-    let session: string | undefined;
+    let { offset, session } = this.packed.holderOf(service, position);
     for (const slot of this.bySession.values()) {
       const seat = slot.seats.get(service);
       if (seat?.known !== true || seat.firstNeeded >= offset) continue;

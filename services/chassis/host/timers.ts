@@ -10,6 +10,10 @@ import type { DraftRecord, PartitionWriter } from './writer.ts';
 
 type Armed = Readonly<{ setting: TimerSetting; cancel: () => void }>;
 
+/** A session that was packed meanwhile has other objects for the same settings. */
+const isSame = (one: TimerSetting | undefined, other: TimerSetting): boolean =>
+  one?.record === other.record && one.index === other.index;
+
 /**
  * Timers of one partition (DESIGN 3.10). The owner of the service that set a timer writes the input when it is due;
  * the due time is the one in the log, so a restart keeps it. The input carries the owner's epoch: what a host writes that
@@ -22,17 +26,21 @@ export class Timers {
   private readonly writer: PartitionWriter;
   private readonly incarnation: string;
   private readonly epochOf: (service: string) => number | undefined;
+  private readonly slotOf: (session: string) => Slot | undefined;
 
   constructor(parts: {
     ports: HostPorts;
     writer: PartitionWriter;
     incarnation: string;
     epochOf: (service: string) => number | undefined;
+    /** A session may be packed and unpacked while its timer runs. */
+    slotOf: (session: string) => Slot | undefined;
   }) {
     this.ports = parts.ports;
     this.writer = parts.writer;
     this.incarnation = parts.incarnation;
     this.epochOf = parts.epochOf;
+    this.slotOf = parts.slotOf;
   }
 
   private owns(service: string): boolean {
@@ -47,10 +55,11 @@ export class Timers {
     if (timers === undefined && Object.keys(core.timers).length === 0) return;
     if (this.seen.get(slot) === core.timers && timers !== undefined) return;
     this.seen.set(slot, core.timers);
+    const { session } = slot;
     const current = timers ?? new Map<string, Armed>();
-    this.armed.set(slot.session, current);
+    this.armed.set(session, current);
     for (const [timer, one] of current) {
-      if (core.timers[timer] === one.setting || ablated('10b')) continue;
+      if (isSame(core.timers[timer], one.setting) || ablated('10b')) continue;
       one.cancel();
       current.delete(timer);
     }
@@ -58,7 +67,7 @@ export class Timers {
       if (current.has(timer) || !this.owns(setting.service)) continue;
       const leftMs = ablated('10a') ? 0 : setting.dueAtMs - this.ports.clock.nowMs();
       const delayMs = Math.max(0, leftMs);
-      const cancel = this.ports.clock.after(delayMs, () => this.fire(slot, timer, setting));
+      const cancel = this.ports.clock.after(delayMs, () => this.due(session, timer, setting));
       current.set(timer, { setting, cancel });
     }
   }
@@ -93,10 +102,15 @@ export class Timers {
     for (const session of [...this.armed.keys()]) this.drop(session);
   }
 
+  private due(session: string, timer: string, setting: TimerSetting): void {
+    const slot = this.slotOf(session);
+    if (slot !== undefined) this.fire(slot, timer, setting);
+  }
+
   private fire(slot: Slot, timer: string, setting: TimerSetting): void {
     const { core } = slot;
     const epoch = this.epochOf(setting.service);
-    const superseded = core?.timers[timer] !== setting && !ablated('10b');
+    const superseded = !isSame(core?.timers[timer], setting) && !ablated('10b');
     if (core === undefined || superseded || epoch === undefined) return;
     const { record, index, dueAtMs, service } = setting;
     const nowMs = this.ports.clock.nowMs();

@@ -1,4 +1,4 @@
-import { commitIn, type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
+import { checkpointIn, commitIn, type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import type { Action, Schedule } from './schedule.ts';
 import { Triggers } from './triggers.ts';
 import type { SimulatedHost, SimulatedWorld } from './world.ts';
@@ -203,7 +203,7 @@ export class Disturber {
       // Hosts write checkpoints by themselves only for long sessions.
       this.#world.note(`${action.do} asked for`);
       if (action.do === 'commit') commitIn(victim.host);
-      else for (const partition of partitions) partition.checkpoint(true);
+      else for (const partition of partitions) checkpointIn(partition);
     }
   }
 

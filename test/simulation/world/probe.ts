@@ -37,12 +37,19 @@ export function commitIn(host: Host): void {
   host['marks'].write(partitionsOf(host), host['membership']).catch(() => undefined);
 }
 
+/** As a host does it in a quiet hour: what has moved gets a checkpoint, and what is idle is packed. */
+export function checkpointIn(partition: Partition): void {
+  partition.checkpoint(true);
+  partition.packIdle(0);
+}
+
 /** Undefined while the partition still reads what was there before it, or stopped. */
 export function seenIn(partition: Partition): PartitionSeen | undefined {
   if (!partition.caughtUp || !partition['claimed'] || partition['log'].halted) return undefined;
   const seats: SeatSeen[] = [];
-  for (const { session, seats: known } of partition['table'].slots()) {
-    for (const [service, seat] of known) {
+  const table = partition['table'];
+  for (const session of table.sessions) {
+    for (const [service, seat] of table.get(session)?.seats ?? []) {
       if (!seat.known) continue;
       const causes = seat.entry.causes.map(({ event }) => addressOf(event));
       const { behaviour } = seat.logic;

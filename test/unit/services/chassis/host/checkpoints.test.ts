@@ -42,7 +42,8 @@ class IdlePartition {
   }
 
   round(): void {
-    this.checkpoints.round(this.table.slots(), this.position);
+    const { position, table } = this;
+    this.checkpoints.round(table.slots(), { position, stretch: carryStretch(table.seats) });
   }
 
   private open(session: string): void {

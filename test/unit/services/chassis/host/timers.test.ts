@@ -36,6 +36,7 @@ function bench() {
   const timers = new Timers({
     ...{ ports, writer, incarnation: 'mine' },
     epochOf: () => (owner.owns ? owner.epoch : undefined),
+    slotOf: () => slot,
   });
   const slot = new Slot(session);
   const read = (record: PlacedRecord): void => {

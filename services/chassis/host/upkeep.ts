@@ -1,0 +1,51 @@
+import { limits } from '../../../schemas/limits.ts';
+import type { PartitionName } from '../log/port.ts';
+import { type CheckpointParts, Checkpoints, carryStretch } from './checkpoints.ts';
+import { marksOf } from './marks-of.ts';
+import type { PartitionLog } from './partition-log.ts';
+import type { SessionTable } from './session-table.ts';
+import type { Watermark } from './watermarks.ts';
+
+type UpkeepParts = CheckpointParts & Readonly<{ log: PartitionLog; table: SessionTable }>;
+
+/** What a host does for a partition now and then, so that it stays short to restore and small in memory. */
+export class Upkeep {
+  private readonly name: PartitionName;
+  private readonly parts: UpkeepParts;
+  private readonly checkpoints: Checkpoints;
+
+  constructor(name: PartitionName, parts: UpkeepParts) {
+    this.name = name;
+    this.parts = parts;
+    this.checkpoints = new Checkpoints(parts);
+  }
+
+  /** Checkpoints that are due; then what is quiet is packed. */
+  round(): void {
+    const { log, table } = this.parts;
+    const position = log.expected;
+    const stretch = carryStretch(table.seats);
+    table.unpackHolding(position - stretch, limits.checkpointsPerRound);
+    this.checkpoints.round(table.slots(), { position, stretch });
+    this.packIdle(limits.sessionIdleMs);
+  }
+
+  /** A checkpoint of all that has moved. */
+  checkpointAll(): void {
+    const { log, table } = this.parts;
+    table.unpackMoved();
+    this.checkpoints.everything(table.slots(), log.expected);
+  }
+
+  /** Packs sessions that have been quiet so long: they take little memory, and wake when a record of theirs comes. */
+  packIdle(quietMs: number): void {
+    this.parts.table.packIdle(this.parts.ports.clock.nowMs() - quietMs);
+  }
+
+  marks(services: readonly string[]): readonly Watermark[] {
+    const { log, table, ports } = this.parts;
+    log.history.add(log.expected, log.acceptance);
+    table.expireEarlyCancels(ports.clock.nowMs() - limits.earlyCancelMs);
+    return marksOf(this.name, services, { log, table });
+  }
+}
