@@ -1,10 +1,10 @@
-import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import type { LongreinError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
+import { lookOver } from './look-over.ts';
 import type { Outlet } from './outlet.ts';
 import { type HostIdentity, Ownership } from './ownership.ts';
 import { PartitionLog, type ReadRecord } from './partition-log.ts';
@@ -32,9 +32,6 @@ export type PartitionParts = Readonly<{
   reading: Pick<Reader, 'pause' | 'resume'>;
   onHalt: (partition: PartitionName, error: LongreinError) => void;
 }>;
-
-/** Sessions that are looked at before others get their turn. */
-const slice = 100;
 
 /**
  * One partition of a session log as this host works on it: reads in order, accepts, folds, settles.
@@ -195,20 +192,12 @@ export class Partition {
     this.act();
   }
 
-  /** Ownership was won: all that is due is looked at, in slices, so that what is read meanwhile does not wait. */
-  private act(sessions = this.table.sessions): void {
-    for (const session of sessions.slice(0, slice)) {
-      const slot = this.table.get(session);
-      if (slot === undefined) continue;
-      this.timers.rearm(slot);
-      if (ablated('7b')) slot.forgetCauses();
-      else this.settler.kick(slot);
-      if (ablated('12c')) slot.forgetDeliveries();
-      this.settle(session);
-      this.table.packWhenIdle(slot, this.parts.ports.clock.nowMs() - limits.sessionIdleMs);
-    }
-    if (sessions.length > slice)
-      this.parts.ports.clock.after(0, () => this.act(sessions.slice(slice)));
+  /** Ownership was won: all that is due is looked at. */
+  private act(): void {
+    const { table, timers, settler } = this;
+    const { clock } = this.parts.ports;
+    const settle = (session: string): void => this.settle(session);
+    lookOver(table.sessions, { table, timers, settler, clock, settle });
   }
 
   private fold(record: PlacedRecord): void {

@@ -1,0 +1,36 @@
+import { limits } from '../../../schemas/limits.ts';
+import { ablated } from '../ablation.ts';
+import type { Clock } from './ports.ts';
+import type { SessionTable } from './session-table.ts';
+import type { Settler } from './settle.ts';
+import type { Timers } from './timers.ts';
+
+type Parts = Readonly<{
+  table: SessionTable;
+  timers: Timers;
+  settler: Settler;
+  clock: Clock;
+  settle(session: string): void;
+}>;
+
+/** Sessions that are looked at before others get their turn. */
+const slice = 100;
+
+/**
+ * Looks at every session of a partition that was just won, packed ones too: timers are armed, and what is due is decided.
+ * In slices, so that heartbeats and what is read meanwhile do not wait behind thousands of them.
+ */
+export function lookOver(sessions: readonly string[], parts: Parts): void {
+  const { table, timers, settler, clock, settle } = parts;
+  for (const session of sessions.slice(0, slice)) {
+    const slot = table.get(session);
+    if (slot === undefined) continue;
+    timers.rearm(slot);
+    if (ablated('7b')) slot.forgetCauses();
+    else settler.kick(slot);
+    if (ablated('12c')) slot.forgetDeliveries();
+    settle(session);
+    table.packWhenIdle(slot, clock.nowMs() - limits.sessionIdleMs);
+  }
+  if (sessions.length > slice) clock.after(0, () => lookOver(sessions.slice(slice), parts));
+}
