@@ -33,6 +33,10 @@ export const limits = {
   /** Records of one request to a partition: group commit without long requests. */
   requestRecordsMax: 500,
   requestBytesMax: 900_000,
+  /** Records of a batch whose turns foresaw each other: fewer than a session remembers as foreseeable (`recent`). */
+  batchTurnsMax: 32,
+  /** Bytes of such a batch: a request takes it whole, with room for what goes with it. */
+  batchBytesMax: 450_000,
   /** Records a partition may queue in memory before its reader pauses. */
   partitionQueueMax: 5_000,
   /** Records of a session after its last checkpoint before the next one. */

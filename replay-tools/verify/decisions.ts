@@ -3,13 +3,9 @@ import { decideEntry } from '../../services/chassis/protocol/decision.ts';
 import { canonical } from '../../services/chassis/protocol/hash.ts';
 import type { PlacedRecord, TurnBody } from '../../services/chassis/protocol/record.ts';
 import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
-import {
-  type Cause,
-  foldEntry,
-  type ServiceEntry,
-} from '../../services/chassis/protocol/service-fold.ts';
+import type { Cause, ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
-import { buildTurn, factsOf, type SealedTurn } from '../../services/chassis/protocol/turn.ts';
+import { buildTurn, factsOf } from '../../services/chassis/protocol/turn.ts';
 import { changesOf } from './changes.ts';
 import { differenceAt } from './integrity.ts';
 import type { Difference } from './report.ts';
@@ -23,6 +19,8 @@ export type TurnToCheck = Readonly<{
   logic: AnyLogic;
   /** The state at the turn's base. */
   entry: ServiceEntry;
+  /** The same with the turns that this one foresaw. */
+  seen: ServiceEntry;
 }>;
 
 type Context = Readonly<{ lines: ServiceLines; answered: Answered }>;
@@ -59,32 +57,17 @@ function causeDifference(
   return undefined;
 }
 
-/** The state with the turns that this one foresaw, in their order. */
-function foresee(turn: TurnToCheck, lines: ServiceLines): ServiceEntry {
-  let { entry } = turn;
-  for (const id of turn.body.foreseen) {
-    const record = lines.recordBefore(id);
-    if (record !== undefined) entry = foldEntry(turn.logic, entry, { record });
-  }
-  return entry;
-}
-
-function decideAgain(turn: TurnToCheck, causes: readonly Cause[], lines: ServiceLines): SealedTurn {
-  const { body, logic } = turn;
+function decideAgain({ body, logic, entry, seen }: TurnToCheck, causes: readonly Cause[]) {
   const { epoch, incarnation, release, foreseen } = body;
-  const entry = { ...foresee(turn, lines), causes };
   const facts = factsOf(body);
-  const drafts = decideEntry(logic, entry, facts);
-  // A base is the newest record that was in the log, not one that was foreseen.
-  const based = foreseen.length === 0 ? entry : withLast(entry, turn.entry);
-  const author = { epoch, incarnation, release };
-  return buildTurn(logic, based, { drafts, facts, author, foreseen });
+  const decided = { ...seen, causes };
+  return buildTurn(logic, decided, {
+    ...{ facts, foreseen, author: { epoch, incarnation, release } },
+    drafts: decideEntry(logic, decided, facts),
+    // A base is the newest record that was in the log, not one that was foreseen.
+    base: entry.core.last,
+  });
 }
-
-const withLast = (entry: ServiceEntry, from: ServiceEntry): ServiceEntry => ({
-  ...entry,
-  core: { ...entry.core, last: from.core.last },
-});
 
 /** The first event that differs, and how. */
 function eventPlace(recorded: readonly EventRecord[], decided: readonly EventRecord[]) {
@@ -105,7 +88,7 @@ function eventPlace(recorded: readonly EventRecord[], decided: readonly EventRec
 }
 
 function decisionDifference(turn: TurnToCheck, decided: TurnBody): Difference {
-  const { broken } = turn.entry;
+  const { broken } = turn.seen;
   if (broken !== undefined && turn.body.events[0]?.type !== 'decision.failed') {
     const message = `this release cannot fold what came before this turn: ${broken.message}`;
     return differenceAt(turn.record, { kind: 'fold', message, changes: [] });
@@ -119,29 +102,20 @@ function decisionDifference(turn: TurnToCheck, decided: TurnBody): Difference {
 /** What is wrong with a turn whose record is as it was written; undefined if it is decided the same. */
 export function checkDecision(turn: TurnToCheck, context: Context): Difference | undefined {
   const { record, body } = turn;
-  const unknown = body.foreseen.find((id) => context.lines.recordBefore(id) === undefined);
-  if (unknown !== undefined) {
-    const message = `the turn ${unknown} that this one foresaw does not stand before it`;
-    return differenceAt(record, { kind: 'base', message, changes: [] });
-  }
-  if (body.atMs < turn.entry.core.last.atMs) {
-    const message = 'this turn is earlier than its base';
+  if (body.atMs < turn.seen.core.last.atMs) {
+    const message = 'this turn is earlier than its base, or than what it foresaw';
     const changes = [{ pointer: '/atMs', expected: `${body.atMs}` }];
     return differenceAt(record, { kind: 'base', message, changes });
   }
   const causes = causesOf(turn, context);
   const wrong = causeDifference(causes, turn, context);
   if (wrong !== undefined) return wrong;
-  return compare(turn, causes as readonly Cause[], context.lines);
+  return compare(turn, causes as readonly Cause[]);
 }
 
-function compare(
-  turn: TurnToCheck,
-  causes: readonly Cause[],
-  lines: ServiceLines,
-): Difference | undefined {
+function compare(turn: TurnToCheck, causes: readonly Cause[]): Difference | undefined {
   try {
-    const decided = decideAgain(turn, causes, lines);
+    const decided = decideAgain(turn, causes);
     if (decided.id === turn.record.header.id) return undefined;
     return decisionDifference(turn, decided.body);
   } catch (thrown) {

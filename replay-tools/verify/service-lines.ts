@@ -200,7 +200,7 @@ export class ServiceLines {
   }
 }
 
-const hasGap = (record: PlacedRecord): boolean =>
+export const hasGap = (record: PlacedRecord): boolean =>
   contentsOf(record.body).some(({ content }) => content.body === undefined);
 
 const blindness = (record: PlacedRecord, error: Error): Blindness => ({
@@ -217,7 +217,7 @@ export class Answered {
   isOpen(service: string, cause: Cause): boolean {
     const turn = this.newest.get(service);
     if (turn === undefined) return true;
-    if (cause.offset <= turn.baseOffset) return false;
+    if (cause.offset <= turn.baseOffset || turn.foreseen.includes(cause.event.record)) return false;
     const address = addressOf(cause.event);
     return !turn.causes.some((one) => addressOf(one) === address);
   }

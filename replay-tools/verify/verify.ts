@@ -10,6 +10,7 @@ import { isPlaced, type JudgedRecord, type JudgedSession, judgeSession } from '.
 import type { SessionSource } from '../read/source.ts';
 import { checkpointDifference, isComparable, stateHashDifference } from './checkpoints.ts';
 import { checkDecision } from './decisions.ts';
+import { foreseenBy } from './foreseen.ts';
 import { checkIntegrity, Digests, differenceAt, inputIdDifference } from './integrity.ts';
 import { type LogicLookup, releaseLogics } from './logics.ts';
 import { type Difference, Findings, type VerifyReport } from './report.ts';
@@ -95,14 +96,33 @@ class Verification {
     }
     const entry = this.stateOf(record, body.service);
     if (entry === undefined) return;
-    const standBy = standByOf(entry);
+    const seen = this.foreseen(record, body, { logic, entry });
+    if (seen === undefined) return;
+    const standBy = standByOf(seen);
     if (standBy !== undefined) {
       this.findings.hash(body, `this release does not understand ${standBy.because}`);
       return;
     }
     this.findings.count(body.service, { decisions: 1 });
     const context = { lines: this.lines, answered: this.answered };
-    this.differ(checkDecision({ record, body, logic, entry }, context));
+    this.differ(checkDecision({ record, body, logic, entry, seen }, context));
+  }
+
+  /** The state that the decision was made from. Says why there is none. */
+  private foreseen(
+    record: PlacedRecord,
+    body: TurnBody,
+    at: Readonly<{ logic: AnyLogic; entry: ServiceEntry }>,
+  ): ServiceEntry | undefined {
+    const found = foreseenBy(body, { ...at, lines: this.lines });
+    if ('unknown' in found) {
+      const message = `the record ${found.unknown} that this turn foresaw does not count before it`;
+      this.differ(differenceAt(record, { kind: 'base', message, changes: [] }));
+      return undefined;
+    }
+    if (!isBlind(found)) return found;
+    this.blind(body.service, found);
+    return undefined;
   }
 
   private hashOnly(service: string, reason: string): void {

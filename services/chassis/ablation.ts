@@ -20,6 +20,7 @@ export const ablatableRules = {
   '3a': 'own turns are folded when they are written, not at their place in the log',
   '4a': 'a turn does not record the facts that were used',
   '4b': 'a turn names a base before the one it was decided at',
+  '5a': 'a turn whose foreseen turn is void counts all the same',
   '6a': 'a session has more than one batch on the way',
   '7a': 'a turn answers none of its causes',
   '7b': 'what was due when a host took over is not looked at',

@@ -38,6 +38,7 @@ const throwingPlanner: Sabotage = {
 const special: Partial<Record<AblatableRule, RuleAway>> = {
   '1c': everyReader,
   '2c': everyReader,
+  '5a': everyReader,
   '7a': everyReader,
   '8a': everyReader,
   '8c': everyReader,

@@ -124,6 +124,8 @@ export class CounterWorld {
   readonly fastMs = new Map<string, number>();
   private readonly deaf = new Map<string, (() => void)[]>();
   effectMs = 10;
+  /** What the host of this name runs. */
+  servicesOf: (name: string) => readonly HostedService[] = () => [this.service()];
   /** How long after an append readers see it. Above 0 the writer's answer comes first, as it does with a real broker. */
   readDelayMs = 0;
   private inputs = 0;
@@ -178,7 +180,7 @@ export class CounterWorld {
     const host = new Host({
       name,
       release: '0.0.0-test',
-      services: [this.service()],
+      services: this.servicesOf(name),
       ports: quietPorts(change(this.delayed(log)), this.clockOf(name), {
         seed: this.hosts,
         logger,

@@ -1,8 +1,9 @@
 import { claimTypes } from '../protocol/event-kinds.ts';
-import { headersOf, type PlacedRecord, parseHeader } from '../protocol/record.ts';
+import { placedAt } from '../protocol/fusing.ts';
+import type { PlacedRecord } from '../protocol/record.ts';
 import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
-import { foldCore } from '../protocol/session-core.ts';
-import type { SealedTurn } from '../protocol/turn.ts';
+import { foldCore, type SessionCore } from '../protocol/session-core.ts';
+import type { DecidedTurn } from './decider.ts';
 import type { EffectTable } from './effects.ts';
 import type { HostedService } from './ports.ts';
 import { foldSeat, type Slot, sharedCoreFold } from './slot.ts';
@@ -12,18 +13,12 @@ import { foldSeat, type Slot, sharedCoreFold } from './slot.ts';
  * only wrote them. Nothing here is used otherwise.
  */
 
-type OwnTurn = SealedTurn & Readonly<{ traceparent: string }>;
-
 /** A turn as if it were the next record of the log. */
-function placedNext({ id, body, traceparent }: OwnTurn, entry: ServiceEntry): PlacedRecord {
-  const place = { batch: id, batchIndex: 0, traceparent };
-  const header = parseHeader(headersOf(id, body, place));
-  if (header === undefined) throw new Error('a turn of ours has no kind');
-  return { offset: entry.core.last.offset + 1, header, body };
-}
+const placedNext = (turn: DecidedTurn, { core }: ServiceEntry): PlacedRecord =>
+  placedAt(core.last.offset + 1, turn, { batch: turn.id, batchIndex: 0 });
 
 /** Rule 3: the turns count in memory before they are in the log. */
-export function foldEarly(slot: Slot, turns: readonly OwnTurn[]): void {
+export function foldEarly(slot: Slot, turns: readonly DecidedTurn[]): void {
   for (const turn of turns) {
     for (const seat of slot.seats.values()) {
       if (!seat.known) continue;
@@ -36,7 +31,7 @@ export function foldEarly(slot: Slot, turns: readonly OwnTurn[]): void {
 /** Rule 9: effects start with the writing of their claims. */
 export function startEarly(
   slot: Slot,
-  turns: readonly OwnTurn[],
+  turns: readonly DecidedTurn[],
   parts: Readonly<{ services: readonly HostedService[]; effects: EffectTable }>,
 ): void {
   for (const turn of turns) {
@@ -50,8 +45,8 @@ export function startEarly(
   }
 }
 
-/** Rule 4: a place in the log before the one that the entry stands at. */
-export function earlier(entry: ServiceEntry): ServiceEntry {
-  const last = { ...entry.core.last, offset: entry.core.last.offset - 1 };
-  return { ...entry, core: { ...entry.core, last } };
-}
+/** Rule 4: a place in the log before the one that was decided at. */
+export const earlier = (base: SessionCore['last']): SessionCore['last'] => ({
+  ...base,
+  offset: base.offset - 1,
+});

@@ -2,11 +2,10 @@ import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import type { AppendError } from '../log/append-error.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
-import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
-import { canonical } from '../protocol/hash.ts';
-import { buildTurn, type SealedTurn } from '../protocol/turn.ts';
+import { Cascade } from './cascade.ts';
+import { type ChassisFacts, type DecidedTurn, Decider } from './decider.ts';
 import { Deliveries } from './deliveries.ts';
-import { earlier, foldEarly, startEarly } from './early.ts';
+import { foldEarly, startEarly } from './early.ts';
 import type { EffectTable } from './effects.ts';
 import type { Outlet } from './outlet.ts';
 import type { HostIdentity, Ownership } from './ownership.ts';
@@ -14,7 +13,7 @@ import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import type { Seat, Slot } from './slot.ts';
 import { standsBy } from './standing-by.ts';
-import type { DraftRecord, PartitionWriter } from './writer.ts';
+import type { PartitionWriter } from './writer.ts';
 
 export type SettlerParts = Readonly<{
   ports: HostPorts;
@@ -31,7 +30,7 @@ export type SettlerParts = Readonly<{
   onSettle: (session: string) => void;
 }>;
 
-type EndedDeliveries = Pick<FactsInput, 'delivered' | 'refused'>;
+type EndedDeliveries = Pick<ChassisFacts, 'delivered' | 'refused'>;
 
 /** Open deliveries of which the broker said what becomes of them; so many as one turn can close. */
 function endedDeliveries(slot: Slot, seat: Seat): EndedDeliveries {
@@ -47,32 +46,33 @@ function endedDeliveries(slot: Slot, seat: Seat): EndedDeliveries {
 }
 
 /**
- * The broker takes less than this release thinks, and refused these turns for themselves: the largest would be decided
- * and refused for ever, so its service says that it cannot decide (DESIGN 3.2).
+ * The broker takes less than this release thinks, and refused these turns for themselves. Several may go one by one; one
+ * alone would be decided and refused for ever, so its service says that it cannot decide (DESIGN 3.2).
  */
-function noteRefusedTurn(slot: Slot, turns: readonly SealedTurn[], error: AppendError): void {
-  const bytesOf = ({ body }: SealedTurn): number => JSON.stringify(body).length;
-  const [largest] = turns.toSorted((left, right) => bytesOf(right) - bytesOf(left));
-  if (largest === undefined) return;
-  const message = `the broker will not take the turn of ${bytesOf(largest)} bytes: ${error.message}`;
-  slot.turnRefused.set(largest.body.service, { code: 'TURN_REFUSED', message });
+function noteRefused(slot: Slot, turns: readonly DecidedTurn[], error: AppendError): void {
+  const [only] = turns;
+  if (turns.length > 1) slot.singly = true;
+  if (turns.length !== 1 || only === undefined) return;
+  const bytes = JSON.stringify(only.body).length;
+  const message = `the broker will not take the turn of ${bytes} bytes: ${error.message}`;
+  slot.turnRefused.set(only.body.service, { code: 'TURN_REFUSED', message });
 }
 
-/** As the record will say it, members in canonical order: the decision and its recomputation see the same. */
-const sorted = <T extends object>(value: T): T => JSON.parse(canonical(value)) as T;
-
 /**
- * Decides what is due in a session and appends it as one batch (DESIGN 3.4 to 3.7). One batch of a session is on the
- * way at a time; what it brings is folded when it is read back, like everyone's.
+ * Decides what is due in a session, with what the services of this host answer to that, and appends it as one batch
+ * (DESIGN 3.4 to 3.7). One batch of a session is on the way at a time; what it brings is folded when it is read back,
+ * like everyone's.
  */
 export class Settler {
   private readonly parts: SettlerParts;
   private readonly deliveries: Deliveries;
+  private readonly decider: Decider;
 
   constructor(parts: SettlerParts) {
     this.parts = parts;
     const owns = (service: string): boolean => parts.ownership.owns(service);
     this.deliveries = new Deliveries({ ...parts, owns });
+    this.decider = new Decider(parts);
   }
 
   kick(slot: Slot): void {
@@ -81,17 +81,34 @@ export class Settler {
 
   settle(slot: Slot): void {
     if (slot.inFlight.size > 0 && !ablated('6a')) return;
-    const turns: (SealedTurn & { traceparent: string })[] = [];
-    for (const service of this.parts.services) {
-      const seat = slot.seats.get(service.logic.name);
-      if (seat?.known !== true || standsBy(seat)) continue;
-      const owned = this.parts.ownership.owns(service.logic.name);
-      if (owned || ablated('12a')) this.deliveries.send(slot, seat);
-      if (!owned) continue;
+    this.deliver(slot);
+    const services = this.deciding(slot);
+    const cascade = new Cascade(slot, services, this.decider);
+    for (const service of services) {
+      const seat = slot.seats.get(service.logic.name) as Seat;
       const turn = this.decide(service, seat, slot);
-      if (turn !== undefined) turns.push(turn);
+      // What does not fit is decided again when the batch was read back.
+      if (turn !== undefined && !cascade.add(turn)) seat.kick = true;
     }
-    if (turns.length > 0) this.append(slot, turns);
+    if (cascade.turns.length === 0) return;
+    cascade.run();
+    this.append(slot, cascade.turns);
+  }
+
+  private deliver(slot: Slot): void {
+    for (const { logic } of this.parts.services) {
+      const seat = slot.seats.get(logic.name);
+      if (seat?.known !== true || standsBy(seat)) continue;
+      if (this.parts.ownership.owns(logic.name) || ablated('12a')) this.deliveries.send(slot, seat);
+    }
+  }
+
+  /** The services of this host that may decide in this session. */
+  private deciding(slot: Slot): readonly HostedService[] {
+    return this.parts.services.filter(({ logic }) => {
+      const seat = slot.seats.get(logic.name);
+      return seat?.known === true && !standsBy(seat) && this.parts.ownership.owns(logic.name);
+    });
   }
 
   /** A record of ours was read, effective or void: its batch may be complete. */
@@ -100,10 +117,9 @@ export class Settler {
   }
 
   hasLost(slot: Slot): boolean {
-    return this.parts.services.some(({ logic }) => {
+    return this.deciding(slot).some(({ logic }) => {
       const seat = slot.seats.get(logic.name);
-      if (seat?.known !== true || !this.parts.ownership.owns(logic.name)) return false;
-      return !standsBy(seat) && Object.keys(this.lost(seat)).length > 0;
+      return seat !== undefined && Object.keys(this.lost(seat)).length > 0;
     });
   }
 
@@ -112,68 +128,23 @@ export class Settler {
     return effects.lostCalls(seat.logic.name, seat.entry.core, (one) => presence.isGone(one));
   }
 
-  private decide(
-    service: HostedService,
-    seat: Seat,
-    slot: Slot,
-  ): (SealedTurn & { traceparent: string }) | undefined {
+  /** What is due by what was read. */
+  private decide(service: HostedService, seat: Seat, slot: Slot): DecidedTurn | undefined {
     const ended = endedDeliveries(slot, seat);
     const nothing = ended.delivered.length === 0 && ended.refused === undefined;
-    if (seat.entry.causes.length === 0 && !seat.kick && nothing) return undefined;
+    const { entry } = seat;
+    if (entry.causes.length === 0 && !seat.kick && nothing) return undefined;
     seat.kick = false;
-    const turnRefused = slot.turnRefused.get(service.logic.name);
-    const facts = {
-      ...this.factsOf(service, seat, ended),
-      ...(turnRefused === undefined ? {} : { turnRefused }),
-    };
-    const drafts = decideEntry(service.logic, seat.entry, facts);
-    if (drafts.length === 0) {
-      // DESIGN 3.7: a cause decided to nothing is not open.
-      if (seat.entry.causes.length > 0) seat.entry = { ...seat.entry, causes: [] };
-      return undefined;
-    }
-    const epoch = this.parts.ownership.epochOf(service.logic.name) ?? 0;
-    const { incarnation, release } = this.parts.identity;
-    const author = { epoch, incarnation, release };
-    const turn = buildTurn(service.logic, ablated('4b') ? earlier(seat.entry) : seat.entry, {
-      ...{ drafts, author, foreseen: [] },
-      facts: ablated('4a') ? noFacts(facts.nowMs) : facts,
+    const turn = this.decider.decide({
+      ...{ slot, service, entry, foreseen: nothingForeseen, base: entry.core.last },
+      chassis: { ...ended, lost: this.lost(seat) },
     });
-    return { ...turn, traceparent: this.trace(slot, seat, turn) };
+    // DESIGN 3.7: a cause decided to nothing is not open.
+    if (turn === undefined && entry.causes.length > 0) seat.entry = { ...entry, causes: [] };
+    return turn;
   }
 
-  private trace(slot: Slot, seat: Seat, turn: SealedTurn): string {
-    const cause = seat.entry.causes[0]?.event.record ?? '';
-    const parent = slot.traces.get(cause) ?? slot.traceparent;
-    const types = turn.body.events.map((event) => event.type).join(',');
-    return this.parts.ports.tracer.step(`decide ${seat.logic.name}`, {
-      parent,
-      seed: turn.id,
-      attributes: {
-        'longrein.session': slot.session,
-        'longrein.turn': turn.id,
-        'longrein.events': types,
-      },
-    });
-  }
-
-  private factsOf(service: HostedService, seat: Seat, ended: EndedDeliveries): FactsInput {
-    const { core, state } = seat.entry;
-    const clockMs = this.parts.ports.clock.nowMs();
-    const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
-    const lost = this.lost(seat);
-    const moment = { nowMs, lost, openCalls: core.calls };
-    const gathered = service.facts?.(state, core.meta, moment) ?? { facts: {} };
-    return {
-      nowMs,
-      ...ended,
-      lost,
-      service: sorted(gathered.facts),
-      attachments: sorted(gathered.attachments ?? {}),
-    };
-  }
-
-  private append(slot: Slot, turns: readonly (SealedTurn & { traceparent: string })[]): void {
+  private append(slot: Slot, turns: readonly DecidedTurn[]): void {
     const { acceptance, ownership, writer } = this.parts;
     const forget = (): void => {
       for (const turn of turns) slot.inFlight.delete(turn.id);
@@ -184,20 +155,17 @@ export class Settler {
     for (const turn of turns) slot.inFlight.add(turn.id);
     if (ablated('3a')) foldEarly(slot, turns);
     if (ablated('9a')) startEarly(slot, turns, this.parts);
-    const records: DraftRecord[] = turns.map(({ id, body, traceparent }) => ({
-      id,
-      body,
-      traceparent,
-    }));
     writer.push({
-      records,
+      records: turns,
       stale: () => turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch),
       onDropped: forget,
       onRefused: (error, alone) => {
-        if (alone && !error.mendable) noteRefusedTurn(slot, turns, error);
+        if (alone && !error.mendable) noteRefused(slot, turns, error);
         ownership.renew(acceptance);
         forget();
       },
     });
   }
 }
+
+const nothingForeseen: ReadonlyMap<string, string> = new Map();

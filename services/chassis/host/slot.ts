@@ -41,6 +41,8 @@ export class Slot {
   readonly refused = new Map<string, Refused>();
   /** Services whose newest turn no broker takes, for its size. */
   readonly turnRefused = new Map<string, Refused>();
+  /** The broker does not take several of its turns at once. */
+  singly = false;
   /** Context of the newest record, for spans. */
   readonly traces = new Map<string, string>();
   traceparent = '';

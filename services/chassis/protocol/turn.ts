@@ -4,6 +4,7 @@ import type { RecordedFacts, TurnBody } from './record.ts';
 import { recordHash, saltOf, sealContents, sealEvent } from './seal.ts';
 import type { ServiceEntry } from './service-fold.ts';
 import type { AnyLogic } from './service-logic.ts';
+import type { SessionCore } from './session-core.ts';
 
 /** Who writes a turn. */
 export type Author = Readonly<{ epoch: number; incarnation: string; release: string }>;
@@ -58,9 +59,12 @@ export function buildTurn(
     facts: FactsInput;
     author: Author;
     foreseen: readonly string[];
+    /** The newest record that was in the log, where `entry` foresaw others after it. */
+    base?: SessionCore['last'];
   }>,
 ): SealedTurn {
   const { core } = entry;
+  const base = made.base ?? core.last;
   const { session, tenant, principal, labels } = core.meta;
   const salt = saltOf(session);
   const body: TurnBody = {
@@ -69,8 +73,8 @@ export function buildTurn(
     service: logic.name,
     epoch: made.author.epoch,
     incarnation: made.author.incarnation,
-    base: core.last.record,
-    baseOffset: core.last.offset,
+    base: base.record,
+    baseOffset: base.offset,
     ...(entry.root === undefined ? {} : { root: entry.root }),
     foreseen: made.foreseen,
     causes: listedCauses(entry).map(({ event }) => ({ record: event.record, index: event.index })),

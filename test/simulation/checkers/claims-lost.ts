@@ -33,11 +33,11 @@ type Declared = Readonly<{
 
 /** Every call that a decision took for lost because its runner was gone. */
 function declared({ history, witness }: Run): Declared[] {
-  return [...history.turns()].flatMap(({ line, base }) => {
+  return [...history.turns()].flatMap(({ line, seen }) => {
     const turn = line.body as TurnBody;
     const deed = witness.decided.get(line.header.id);
     return Object.entries(turn.facts.data.lost ?? {}).flatMap(([call, because]) => {
-      const open = base?.core.calls[call];
+      const open = seen?.base.core.calls[call];
       if (because !== 'runner-gone' || open === undefined || deed === undefined) return [];
       const { incarnation: claimer, claim } = open;
       return [{ turn, call, claimer, claim, atMs: deed.atMs }];

@@ -5,16 +5,24 @@ import type { ServiceEntry } from '../../../services/chassis/protocol/service-fo
 import { type AnyLogic, addressOf } from '../../../services/chassis/protocol/service-logic.ts';
 import { buildTurn, factsOf, type SealedTurn } from '../../../services/chassis/protocol/turn.ts';
 
-/** Decides a recorded turn again, from a view of its session at its base and from its own facts. */
-export function decideAgain(logic: AnyLogic, base: ServiceEntry, turn: TurnBody): SealedTurn {
+/** `base`: the view of a service at the base of its turn; `entry`: the same with what the turn foresaw. */
+export type Seen = Readonly<{ base: ServiceEntry; entry: ServiceEntry }>;
+
+/** Decides a recorded turn again, from what its service knew (`seen`) and from its own facts. */
+export function decideAgain(
+  logic: AnyLogic,
+  { base, entry: seen }: Seen,
+  turn: TurnBody,
+): SealedTurn {
   const listed = new Set(turn.causes.map(addressOf));
-  const causes = base.causes.filter(({ event }) => listed.has(addressOf(event)));
-  const { root: _own, ...view } = base;
+  const causes = seen.causes.filter(({ event }) => listed.has(addressOf(event)));
+  const { root: _own, ...view } = seen;
   const entry = { ...view, causes, ...(turn.root === undefined ? {} : { root: turn.root }) };
   const facts = factsOf(turn);
   const { epoch, incarnation, release } = turn;
   return buildTurn(logic, entry, {
     ...{ facts, foreseen: turn.foreseen, author: { epoch, incarnation, release } },
+    base: base.core.last,
     drafts: decideEntry(logic, entry, facts),
   });
 }

@@ -1,5 +1,4 @@
 import { canonical } from '../../../services/chassis/protocol/hash.ts';
-import type { ServiceEntry } from '../../../services/chassis/protocol/service-fold.ts';
 import { diceOf } from '../world/dice.ts';
 import { decideAgain, differenceOf } from './decisions.ts';
 import type { Checker, Violation } from './violation.ts';
@@ -15,13 +14,12 @@ const throughCanonical = <T>(value: T): T => JSON.parse(canonical(value)) as T;
 export const memberOrder: Checker = ({ history, schedule }) => {
   const found: Violation[] = [];
   const dice = diceOf('order', schedule.seed);
-  for (const { line, base } of history.turns()) {
+  for (const { line, seen } of history.turns()) {
     const { body, header, topic, partition, offset } = line;
     const logic = history.logicOf(header.service, header.behaviour);
-    if (body.kind !== 'turn' || base === undefined || logic === undefined) continue;
+    if (body.kind !== 'turn' || seen === undefined || logic === undefined) continue;
     if (!dice.chance(share)) continue;
-    const restored: ServiceEntry = throughCanonical(base);
-    const again = decideAgain(logic, restored, throughCanonical(body));
+    const again = decideAgain(logic, throughCanonical(seen), throughCanonical(body));
     if (again.id === header.id) continue;
     const at = `${topic}/${partition}@${offset} ${header.service}`;
     found.push({ rule, detail: `${at}: ${differenceOf(again.body, body)}` });

@@ -82,8 +82,10 @@ const situations: readonly string[] = [
   'ignored duplicate',
   'ignored late',
   'ignored superseded',
+  'ignored foreseen-void',
   'owner superseded',
   'turn from a checkpoint',
+  'turn that foresaw',
   'restored from a watermark',
   'state compared',
 ];

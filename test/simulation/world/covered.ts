@@ -17,6 +17,8 @@ function coverLine(run: Run, { header, accepted, step, body }: Line): void {
   if (!accepted && header.kind !== 'epoch') note(coverage, 'record void');
   if (step.ignored !== undefined) note(coverage, `ignored ${step.ignored}`);
   if (body.kind === 'turn' && body.root !== undefined) note(coverage, 'turn from a checkpoint');
+  if (body.kind === 'turn' && body.foreseen.length > 0 && step.events.length > 0)
+    note(coverage, 'turn that foresaw');
   for (const event of step.events) note(coverage, `event ${event.type}`);
 }
 

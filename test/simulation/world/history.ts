@@ -3,6 +3,7 @@ import { readBodyPatiently } from '../../../services/chassis/host/read-body.ts';
 import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
 import { type AcceptanceState, accept } from '../../../services/chassis/protocol/acceptance.ts';
+import { foreseeing } from '../../../services/chassis/protocol/fusing.ts';
 import { type PlacedRecord, parseHeader } from '../../../services/chassis/protocol/record.ts';
 import {
   foldEntry,
@@ -42,7 +43,11 @@ export type SessionHistory = {
 /** A service's view after the record at `offset`. */
 export type Fold = Readonly<{ line: Line; entry: ServiceEntry }>;
 
-export type TurnSeen = Readonly<{ line: Line; base: ServiceEntry | undefined }>;
+/** A turn with what its service knew: at its base, and with the turns that it foresaw (`entry`). */
+export type TurnSeen = Readonly<{
+  line: Line;
+  seen: Readonly<{ base: ServiceEntry; entry: ServiceEntry }> | undefined;
+}>;
 
 export type LogOf = Readonly<{ topic: string; partition: number; records: readonly LogRecord[] }>;
 
@@ -164,11 +169,17 @@ export class History {
   }
 
   #turnsOf({ session, lines }: SessionHistory): TurnSeen[] {
-    return lines.flatMap((line) => {
+    const effective = lines.filter(({ step }) => step.events.length > 0);
+    const byId = new Map(effective.map((line) => [line.header.id, line]));
+    return lines.flatMap((line): TurnSeen[] => {
       const { body, step } = line;
       if (body.kind !== 'turn' || step.events.length === 0) return [];
       const view = { service: body.service, session, behaviour: body.behaviour };
-      return [{ line, base: this.entryBefore(view, body.baseOffset + 1) }];
+      const base = this.entryBefore(view, body.baseOffset + 1);
+      const logic = this.logicOf(body.service, body.behaviour);
+      if (base === undefined || logic === undefined) return [{ line, seen: undefined }];
+      const records = body.foreseen.flatMap((id) => byId.get(id) ?? []);
+      return [{ line, seen: { base, entry: foreseeing(logic, base, records) } }];
     });
   }
 }

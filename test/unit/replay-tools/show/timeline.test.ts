@@ -38,7 +38,7 @@ test('the head says what was asked, for whom, how it ended and what it took', as
 test('each event is one line: place, time since the opening, service, type, what matters', async () => {
   const { lines } = await shown('asked');
   expect(lineOf(lines, 'session.opened')).toMatch(
-    /^ {3}\s*\d+\.0 +\+0\.000 s {2}intake +session\.opened +plan ask: goal Ask\./,
+    /^ +\d+\.0 +\+0\.000 s {2}intake +session\.opened +plan ask: goal Ask\./,
   );
   expect(lineOf(lines, 'model.completed')).toMatch(
     /model-gateway +model\.completed +scripted\/tester, \$0\.0\d+, 40 in, \d+ out, 20 ms: test\.echo\(.*\(tool-calls, call_[0-9a-f]{8}\)$/,

@@ -1,34 +1,39 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonValue } from '../../../../../schemas/json.ts';
-import { watermarksTopic } from '../../../../../schemas/topics.ts';
-import type { Watermark } from '../../../../../services/chassis/host/watermarks.ts';
-import { createFixedCodec } from '../../../../../services/chassis/log/codec.ts';
-import { partitionOf } from '../../../../../services/chassis/log/partition.ts';
-import type { OutgoingRecord } from '../../../../../services/chassis/log/port.ts';
+import type { JsonValue } from '../../../../../../schemas/json.ts';
+import { watermarksTopic } from '../../../../../../schemas/topics.ts';
+import type { Watermark } from '../../../../../../services/chassis/host/watermarks.ts';
+import { createFixedCodec } from '../../../../../../services/chassis/log/codec.ts';
+import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
+import type { OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import {
   type AcceptanceState,
   accept,
-} from '../../../../../services/chassis/protocol/acceptance.ts';
+} from '../../../../../../services/chassis/protocol/acceptance.ts';
 import {
   type PlacedRecord,
   parseHeader,
   type RecordBody,
-} from '../../../../../services/chassis/protocol/record.ts';
+} from '../../../../../../services/chassis/protocol/record.ts';
 import {
   foldEntry,
   newEntry,
   type ServiceEntry,
   saveEntry,
-} from '../../../../../services/chassis/protocol/service-fold.ts';
+} from '../../../../../../services/chassis/protocol/service-fold.ts';
 import {
   CounterWorld,
   counter,
   partitions,
   sent,
   topic,
-} from '../../../../support/counter-world.ts';
-import { checkpointBody, skipped } from '../../../../support/placed-record.ts';
-import { epochBody, openingBody, recordOf, turnBody } from '../../../../support/written-session.ts';
+} from '../../../../../support/counter-world.ts';
+import { checkpointBody, skipped } from '../../../../../support/placed-record.ts';
+import {
+  epochBody,
+  openingBody,
+  recordOf,
+  turnBody,
+} from '../../../../../support/written-session.ts';
 
 /**
  * Batches of turns that foresaw each other, as a host of several services appends them (DESIGN 3.5), written by hand: a

@@ -1,0 +1,111 @@
+import { limits } from '../../../schemas/limits.ts';
+import { placedAt } from '../protocol/fusing.ts';
+import type { TurnBody } from '../protocol/record.ts';
+import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
+import type { SessionCore } from '../protocol/session-core.ts';
+import type { DecidedTurn, Decider } from './decider.ts';
+import type { HostedService } from './ports.ts';
+import { type Slot, sharedCoreFold } from './slot.ts';
+
+/** What one service would know if all of the batch were in the log already. */
+type View = {
+  readonly service: HostedService;
+  readonly base: SessionCore['last'];
+  entry: ServiceEntry;
+};
+
+/** What is lost or acknowledged was told to the first turns of the batch: it must not be told twice. */
+const noNews = { delivered: [], lost: {} };
+
+const contentNameBytes = 256;
+const turnFrameBytes = 1_024;
+
+/** About what a turn takes in its batch: contents that are too large stand in blobs. */
+function bytesOf({ events, facts, causes, foreseen }: TurnBody): number {
+  let bytes = turnFrameBytes + 80 * causes.length + 40 * foreseen.length;
+  for (const part of [...events, facts]) {
+    bytes += JSON.stringify(part.data).length;
+    for (const content of Object.values(part.content ?? {}))
+      bytes += content.bytes <= limits.contentInlineBytesMax ? content.bytes : contentNameBytes;
+  }
+  return bytes;
+}
+
+/**
+ * The turns that go out as one batch (DESIGN 3.5): those that are due by what is in the log, then, round by round, what
+ * the services of this host answer to them. Nothing here is in the log: views are of this batch alone.
+ *
+ * F1 Only services that are owned, known and do not stand by take part.
+ * F2 A turn foresaw all of its batch that its service was shown, in the order of the batch.
+ * F3 A batch has an end: what does not fit is decided when it was read back.
+ */
+export class Cascade {
+  readonly turns: DecidedTurn[] = [];
+  private readonly slot: Slot;
+  private readonly decider: Decider;
+  private readonly services: readonly HostedService[];
+  private views: readonly View[] = [];
+  private readonly foreseen = new Map<string, string>();
+  private bytes = 0;
+
+  constructor(slot: Slot, services: readonly HostedService[], decider: Decider) {
+    this.slot = slot;
+    this.decider = decider;
+    this.services = services;
+  }
+
+  /** Adds a turn; false where the batch is full. The first always fits. */
+  add(turn: DecidedTurn): boolean {
+    const most = this.slot.singly ? 1 : limits.batchTurnsMax;
+    const bytes = bytesOf(turn.body);
+    if (this.turns.length >= most) return false;
+    if (this.turns.length > 0 && this.bytes + bytes > limits.batchBytesMax) return false;
+    this.bytes += bytes;
+    this.turns.push(turn);
+    return true;
+  }
+
+  /** Lets the services answer what is in the batch until nobody has anything to add. */
+  run(): void {
+    if (this.slot.singly || this.services.length < 2) return;
+    this.views = this.services.flatMap((service) => {
+      const entry = this.slot.seats.get(service.logic.name)?.entry;
+      return entry === undefined ? [] : [{ service, entry, base: entry.core.last }];
+    });
+    while (this.foresee()) {
+      const answers = this.views.flatMap((view) => this.answer(view));
+      if (!answers.every((turn) => this.add(turn))) return;
+    }
+  }
+
+  /** Shows the turns that are new to everybody. */
+  private foresee(): boolean {
+    const from = this.foreseen.size;
+    for (let index = from; index < this.turns.length; index++) {
+      const turn = this.turns[index] as DecidedTurn;
+      this.foreseen.set(turn.id, turn.traceparent);
+      this.show(turn, index);
+    }
+    return this.foreseen.size > from;
+  }
+
+  private show(turn: DecidedTurn, batchIndex: number): void {
+    const { id: batch } = this.turns[0] as DecidedTurn;
+    const offset = Math.max(...this.views.map(({ base }) => base.offset)) + 1 + batchIndex;
+    const record = placedAt(offset, turn, { batch, batchIndex });
+    const fold = sharedCoreFold(record);
+    for (const view of this.views) {
+      const { logic } = view.service;
+      const step = fold(view.entry.core, logic.language);
+      view.entry = foldEntry(logic, view.entry, { record, step });
+    }
+  }
+
+  private answer({ service, entry, base }: View): DecidedTurn[] {
+    if (entry.causes.length === 0) return [];
+    const foreseen = new Map(this.foreseen);
+    const { slot } = this;
+    const turn = this.decider.decide({ slot, service, entry, chassis: noNews, foreseen, base });
+    return turn === undefined ? [] : [turn];
+  }
+}

@@ -1,0 +1,99 @@
+import { ablated } from '../ablation.ts';
+import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
+import { canonical } from '../protocol/hash.ts';
+import type { TurnBody } from '../protocol/record.ts';
+import type { ServiceEntry } from '../protocol/service-fold.ts';
+import type { SessionCore } from '../protocol/session-core.ts';
+import { buildTurn } from '../protocol/turn.ts';
+import { earlier } from './early.ts';
+import type { HostIdentity, Ownership } from './ownership.ts';
+import type { HostedService, HostPorts } from './ports.ts';
+import type { Slot } from './slot.ts';
+
+/** A turn that was decided and is not in the log yet. */
+export type DecidedTurn = Readonly<{ id: string; body: TurnBody; traceparent: string }>;
+
+/** Facts that the chassis itself brings to a decision. */
+export type ChassisFacts = Pick<FactsInput, 'delivered' | 'refused' | 'lost'>;
+
+/** What one decision is made from. */
+export type Occasion = Readonly<{
+  slot: Slot;
+  service: HostedService;
+  /** The state to decide from: with all that was foreseen. */
+  entry: ServiceEntry;
+  chassis: ChassisFacts;
+  /** Records of the same batch before this turn, none of which is in the log yet, with their trace contexts. */
+  foreseen: ReadonlyMap<string, string>;
+  /** The newest record that is in the log. */
+  base: SessionCore['last'];
+}>;
+
+export type DeciderParts = Readonly<{
+  ports: Pick<HostPorts, 'clock' | 'tracer'>;
+  identity: HostIdentity;
+  ownership: Pick<Ownership, 'epochOf'>;
+}>;
+
+/** As the record will say it, members in canonical order: the decision and its recomputation see the same. */
+const sorted = <T extends object>(value: T): T => JSON.parse(canonical(value)) as T;
+
+/** Lets one service decide, and makes the turn of it (DESIGN 3.4). */
+export class Decider {
+  private readonly parts: DeciderParts;
+
+  constructor(parts: DeciderParts) {
+    this.parts = parts;
+  }
+
+  /** Undefined where nothing is due. */
+  decide(occasion: Occasion): DecidedTurn | undefined {
+    const { entry, service, foreseen, base } = occasion;
+    const { logic } = service;
+    const facts = this.factsOf(occasion);
+    const drafts = decideEntry(logic, entry, facts);
+    if (drafts.length === 0) return undefined;
+    const { incarnation, release } = this.parts.identity;
+    const epoch = this.parts.ownership.epochOf(logic.name) ?? 0;
+    const turn = buildTurn(logic, entry, {
+      ...{ drafts, author: { epoch, incarnation, release }, foreseen: [...foreseen.keys()] },
+      facts: ablated('4a') ? noFacts(facts.nowMs) : facts,
+      base: ablated('4b') ? earlier(base) : base,
+    });
+    return { ...turn, traceparent: this.trace(occasion, turn) };
+  }
+
+  private factsOf({ entry, service, chassis, slot }: Occasion): FactsInput {
+    const { core, state } = entry;
+    const clockMs = this.parts.ports.clock.nowMs();
+    const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
+    const moment = { nowMs, lost: chassis.lost, openCalls: core.calls };
+    const gathered = service.facts?.(state, core.meta, moment) ?? { facts: {} };
+    const turnRefused = slot.turnRefused.get(service.logic.name);
+    return {
+      nowMs,
+      ...chassis,
+      service: sorted(gathered.facts),
+      attachments: sorted(gathered.attachments ?? {}),
+      ...(turnRefused === undefined ? {} : { turnRefused }),
+    };
+  }
+
+  private trace(
+    { slot, entry, service, foreseen }: Occasion,
+    turn: Readonly<{ id: string; body: TurnBody }>,
+  ): string {
+    const cause = entry.causes[0]?.event.record ?? '';
+    const parent = foreseen.get(cause) ?? slot.traces.get(cause) ?? slot.traceparent;
+    const types = turn.body.events.map((event) => event.type).join(',');
+    return this.parts.ports.tracer.step(`decide ${service.logic.name}`, {
+      parent,
+      seed: turn.id,
+      attributes: {
+        'longrein.session': slot.session,
+        'longrein.turn': turn.id,
+        'longrein.events': types,
+      },
+    });
+  }
+}

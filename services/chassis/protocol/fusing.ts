@@ -1,0 +1,31 @@
+import { headersOf, type PlacedRecord, parseHeader, type RecordBody } from './record.ts';
+import { foldEntry, type ServiceEntry } from './service-fold.ts';
+import type { AnyLogic } from './service-logic.ts';
+
+/**
+ * Records that a decision foresaw (DESIGN 3.5): they stand before it in its own batch, and were not in the log yet when it
+ * was made. Host and replay fold them with the same functions.
+ */
+
+/** A record that is about to be written, as its writer knows it. */
+export type UnplacedRecord = Readonly<{ id: string; body: RecordBody; traceparent: string }>;
+
+/**
+ * A record as if it were read at this offset, in the batch that the record at `first` begins. Only its place is made up.
+ */
+export function placedAt(
+  offset: number,
+  { id, body, traceparent }: UnplacedRecord,
+  place: Readonly<{ batch: string; batchIndex: number }>,
+): PlacedRecord {
+  const header = parseHeader(headersOf(id, body, { ...place, traceparent }));
+  if (header === undefined) throw new Error('a record of ours has no kind');
+  return { offset, header, body };
+}
+
+/** What a service knows once it foresaw these records, in their order. */
+export const foreseeing = (
+  logic: AnyLogic,
+  entry: ServiceEntry,
+  records: readonly PlacedRecord[],
+): ServiceEntry => records.reduce((now, record) => foldEntry(logic, now, { record }), entry);
