@@ -33,6 +33,8 @@ export const resultsTopic = 'longrein.results';
 /** Requests out, decisions in. */
 export const approvalsTopic = 'longrein.approvals';
 export const keysTopic = 'longrein.keys';
+/** What tenants may spend in a day: one log for each tenant and day. */
+export const budgetsTopic = 'longrein.budgets';
 /** The event store's own logs: which ranges of which partitions are fixed and stored. */
 export const sinksTopic = 'longrein.sinks';
 export const watermarksTopic = 'longrein.watermarks';
@@ -82,6 +84,7 @@ export const topics: readonly TopicDefinition[] = [
     to: ['other systems', 'intake'],
   }),
   sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator']),
+  sessionLog(budgetsTopic, 'budget log id', ['model-gateway']),
   sessionLog(sinksTopic, 'topic/partition that is stored', ['event-store']),
   stateTopic(watermarksTopic, 'service, topic, partition'),
   stateTopic(registryTopic, 'kind, name'),

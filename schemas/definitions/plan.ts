@@ -28,6 +28,8 @@ export type TaskDefinition = Readonly<{
   backoffMs: number;
   /** `fail` ends the session; `continue` skips what cannot do without this task and goes on. */
   onFailure: 'fail' | 'continue';
+  /** What its model calls may cost, all attempts together, in nano-USD; undefined: what the goal's budget holds. */
+  budgetNanoUsd?: number;
 }>;
 
 export type PlanOutput = Readonly<{

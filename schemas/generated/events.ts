@@ -110,6 +110,59 @@ agent: string
 }
 }
 /**
+ * So much of the day's money is lent to this session: relayed from the budget log.
+ */
+export interface BudgetGrantedV1 {
+type: "budget.granted"
+version: 1
+data: {
+budgetLog: string
+number: number
+lentNanoUsd: number
+}
+}
+/**
+ * The budget log has not so much to lend: relayed from it.
+ */
+export interface BudgetRefusedV1 {
+type: "budget.refused"
+version: 1
+data: {
+budgetLog: string
+number: number
+leftNanoUsd: number
+limitNanoUsd: number
+}
+}
+/**
+ * A session asks the budget log of its tenant for a part of the day's money.
+ */
+export interface BudgetRequestedV1 {
+type: "budget.requested"
+version: 1
+data: {
+budgetLog: string
+day: string
+/**
+ * Counts the requests of this session to this log, from 1.
+ */
+number: number
+lane: string
+/**
+ * What it would like to have.
+ */
+askNanoUsd: number
+/**
+ * Less than this is of no use.
+ */
+leastNanoUsd: number
+/**
+ * Of the tenant and day, as the file of the asking host says.
+ */
+limitNanoUsd: number
+}
+}
+/**
  * So much of the session's budget is held for a model call until its outcome says what it cost.
  */
 export interface BudgetReservedV1 {
@@ -132,6 +185,26 @@ leftNanoUsd: number
 inputTokensMost: number
 outputTokensMax: number
 priceVersion: string
+/**
+ * Where the money of the day comes from.
+ */
+budgetLog?: string
+}
+}
+/**
+ * What was lent for a day goes back: the session has ended, or another day has begun.
+ */
+export interface BudgetReturnedV1 {
+type: "budget.returned"
+version: 1
+data: {
+budgetLog: string
+/**
+ * Of the newest request.
+ */
+number: number
+lentNanoUsd: number
+spentNanoUsd: number
 }
 }
 /**
@@ -477,7 +550,7 @@ because?: ("first-choice" | "next-choice" | "retry" | "claim-lost")
  */
 passedOver?: {
 model: string
-because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "no-price" | "no-provider")
+because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "task-budget" | "day-budget" | "day-budget-asked" | "no-price" | "no-provider")
 untilMs?: number
 }[]
 }
@@ -526,7 +599,7 @@ try: number
  */
 waitsFor: {
 model: string
-because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "no-price" | "no-provider")
+because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "task-budget" | "day-budget" | "day-budget-asked" | "no-price" | "no-provider")
 untilMs?: number
 }[]
 /**
@@ -552,7 +625,7 @@ class?: ("invalid-arguments" | "not-found" | "denied" | "timeout" | "cancelled" 
  */
 passedOver?: {
 model: string
-because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "no-price" | "no-provider")
+because: ("breaker-open" | "retry-after" | "rate-limited" | "tenant-rate-limited" | "busy" | "failed" | "too-dear" | "task-budget" | "day-budget" | "day-budget-asked" | "no-price" | "no-provider")
 untilMs?: number
 }[]
 }
@@ -1172,6 +1245,67 @@ content: {
 message: ContentV1
 }
 }
+/**
+ * A part of the budget is lent to a session.
+ */
+export interface TrancheLentV1 {
+type: "tranche.lent"
+version: 1
+data: {
+session: string
+lane: string
+number: number
+lentNanoUsd: number
+/**
+ * What nobody has spent or borrowed after this.
+ */
+leftNanoUsd: number
+}
+}
+/**
+ * What a session asks for is not there, and cannot come back.
+ */
+export interface TrancheRefusedV1 {
+type: "tranche.refused"
+version: 1
+data: {
+session: string
+lane: string
+number: number
+leftNanoUsd: number
+limitNanoUsd: number
+}
+}
+/**
+ * A session asks for a part of this budget: relayed from its log.
+ */
+export interface TrancheRequestedV1 {
+type: "tranche.requested"
+version: 1
+data: {
+session: string
+lane: string
+number: number
+tenant: string
+day: string
+askNanoUsd: number
+leastNanoUsd: number
+limitNanoUsd: number
+}
+}
+/**
+ * A session gives back what it did not spend: relayed from its log.
+ */
+export interface TrancheReturnedV1 {
+type: "tranche.returned"
+version: 1
+data: {
+session: string
+number: number
+lentNanoUsd: number
+spentNanoUsd: number
+}
+}
 
 /** Events that a service decides: they stand in turns. */
 export interface TurnEvents {
@@ -1182,7 +1316,9 @@ export interface TurnEvents {
   'agent.failed': AgentFailedV1;
   'agent.provisioned': AgentProvisionedV1;
   'agent.started': AgentStartedV1;
+  'budget.requested': BudgetRequestedV1;
   'budget.reserved': BudgetReservedV1;
+  'budget.returned': BudgetReturnedV1;
   'decision.failed': DecisionFailedV1;
   'delivery.acknowledged': DeliveryAcknowledgedV1;
   'delivery.refused': DeliveryRefusedV1;
@@ -1226,10 +1362,14 @@ export interface TurnEvents {
   'tool.permitted': ToolPermittedV1;
   'tool.requested': ToolRequestedV1;
   'tool.unknown': ToolUnknownV1;
+  'tranche.lent': TrancheLentV1;
+  'tranche.refused': TrancheRefusedV1;
 }
 
 /** Events from outside a session: each is one input record. */
 export interface InputEvents {
+  'budget.granted': BudgetGrantedV1;
+  'budget.refused': BudgetRefusedV1;
   'goal.cancel-received': GoalCancelReceivedV1;
   'goal.received': GoalReceivedV1;
   'key.granted': KeyGrantedV1;
@@ -1247,6 +1387,8 @@ export interface InputEvents {
   'timer.fired': TimerFiredV1;
   'tool.completed': ToolCompletedV1;
   'tool.failed': ToolFailedV1;
+  'tranche.requested': TrancheRequestedV1;
+  'tranche.returned': TrancheReturnedV1;
 }
 
 export const eventTypes = [
@@ -1257,7 +1399,11 @@ export const eventTypes = [
   'agent.failed',
   'agent.provisioned',
   'agent.started',
+  'budget.granted',
+  'budget.refused',
+  'budget.requested',
   'budget.reserved',
+  'budget.returned',
   'decision.failed',
   'delivery.acknowledged',
   'delivery.refused',
@@ -1318,4 +1464,8 @@ export const eventTypes = [
   'tool.permitted',
   'tool.requested',
   'tool.unknown',
+  'tranche.lent',
+  'tranche.refused',
+  'tranche.requested',
+  'tranche.returned',
 ] as const;

@@ -424,6 +424,195 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.granted:v1",
+  "title": "BudgetGrantedV1",
+  "description": "So much of the day's money is lent to this session: relayed from the budget log.",
+  "x-record": "input",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway",
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.granted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "budgetLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "lentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "budgetLog",
+     "number",
+     "lentNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.refused:v1",
+  "title": "BudgetRefusedV1",
+  "description": "The budget log has not so much to lend: relayed from it.",
+  "x-record": "input",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway",
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.refused"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "budgetLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "leftNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "limitNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "budgetLog",
+     "number",
+     "leftNanoUsd",
+     "limitNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.requested:v1",
+  "title": "BudgetRequestedV1",
+  "description": "A session asks the budget log of its tenant for a part of the day's money.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway",
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "budgetLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "day": {
+      "type": "string",
+      "pattern": "^\\d{4}-\\d{2}-\\d{2}$"
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Counts the requests of this session to this log, from 1."
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "askNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "What it would like to have."
+     },
+     "leastNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Less than this is of no use."
+     },
+     "limitNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Of the tenant and day, as the file of the asking host says."
+     }
+    },
+    "required": [
+     "budgetLog",
+     "day",
+     "number",
+     "lane",
+     "askNanoUsd",
+     "leastNanoUsd",
+     "limitNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:budget.reserved:v1",
   "title": "BudgetReservedV1",
   "description": "So much of the session's budget is held for a model call until its outcome says what it cost.",
@@ -476,6 +665,12 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "budgetLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Where the money of the day comes from."
      }
     },
     "required": [
@@ -486,6 +681,65 @@ export const eventSchemas: readonly JsonObject[] = [
      "inputTokensMost",
      "outputTokensMax",
      "priceVersion"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.returned:v1",
+  "title": "BudgetReturnedV1",
+  "description": "What was lent for a day goes back: the session has ended, or another day has begun.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway",
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.returned"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "budgetLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Of the newest request."
+     },
+     "lentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "spentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "budgetLog",
+     "number",
+     "lentNanoUsd",
+     "spentNanoUsd"
     ]
    }
   },
@@ -1894,6 +2148,9 @@ export const eventSchemas: readonly JsonObject[] = [
           "busy",
           "failed",
           "too-dear",
+          "task-budget",
+          "day-budget",
+          "day-budget-asked",
           "no-price",
           "no-provider"
          ]
@@ -2116,6 +2373,9 @@ export const eventSchemas: readonly JsonObject[] = [
           "busy",
           "failed",
           "too-dear",
+          "task-budget",
+          "day-budget",
+          "day-budget-asked",
           "no-price",
           "no-provider"
          ]
@@ -2232,6 +2492,9 @@ export const eventSchemas: readonly JsonObject[] = [
           "busy",
           "failed",
           "too-dear",
+          "task-budget",
+          "day-budget",
+          "day-budget-asked",
           "no-price",
           "no-provider"
          ]
@@ -3354,7 +3617,8 @@ export const eventSchemas: readonly JsonObject[] = [
   "x-writers": [
    "supervisor",
    "intake",
-   "aggregator"
+   "aggregator",
+   "model-gateway"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -4984,6 +5248,264 @@ export const eventSchemas: readonly JsonObject[] = [
    "data",
    "content"
   ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:tranche.lent:v1",
+  "title": "TrancheLentV1",
+  "description": "A part of the budget is lent to a session.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "tranche.lent"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "lentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "leftNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "What nobody has spent or borrowed after this."
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "number",
+     "lentNanoUsd",
+     "leftNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:tranche.refused:v1",
+  "title": "TrancheRefusedV1",
+  "description": "What a session asks for is not there, and cannot come back.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "tranche.refused"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "leftNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "limitNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "number",
+     "leftNanoUsd",
+     "limitNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:tranche.requested:v1",
+  "title": "TrancheRequestedV1",
+  "description": "A session asks for a part of this budget: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "tranche.requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "tenant": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "day": {
+      "type": "string"
+     },
+     "askNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "leastNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "limitNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "number",
+     "tenant",
+     "day",
+     "askNanoUsd",
+     "leastNanoUsd",
+     "limitNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:tranche.returned:v1",
+  "title": "TrancheReturnedV1",
+  "description": "A session gives back what it did not spend: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "x-readers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "tranche.returned"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "number": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "lentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "spentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "session",
+     "number",
+     "lentNanoUsd",
+     "spentNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
  }
 ];
 
@@ -5137,7 +5659,13 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:agent.started:v1"
       },
       {
+       "$ref": "urn:longrein:event:budget.requested:v1"
+      },
+      {
        "$ref": "urn:longrein:event:budget.reserved:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:budget.returned:v1"
       },
       {
        "$ref": "urn:longrein:event:decision.failed:v1"
@@ -5267,6 +5795,12 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:tool.unknown:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:tranche.lent:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:tranche.refused:v1"
       }
      ]
     }
@@ -5345,6 +5879,12 @@ export const recordSchemas: readonly JsonObject[] = [
    "event": {
     "oneOf": [
      {
+      "$ref": "urn:longrein:event:budget.granted:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:budget.refused:v1"
+     },
+     {
       "$ref": "urn:longrein:event:goal.cancel-received:v1"
      },
      {
@@ -5394,6 +5934,12 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:tool.failed:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:tranche.requested:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:tranche.returned:v1"
      }
     ]
    }

@@ -52,45 +52,6 @@ export function inputTokensMost(
 export const heldNanoUsd = (state: ModelGatewayState): number =>
   sortedEntries(state.calls).reduce((sum, [, { heldNanoUsd: held = 0 }]) => sum + held, 0);
 
-/** Money of a session while a decision hands it out, call by call. */
-export class Purse {
-  /** Undefined where the goal set no budget. */
-  private left: number | undefined;
-  private held: number;
-
-  constructor(state: ModelGatewayState) {
-    const { budgetNanoUsd, spentNanoUsd } = state;
-    this.held = heldNanoUsd(state);
-    if (budgetNanoUsd !== null) this.left = Math.max(0, budgetNanoUsd - spentNanoUsd - this.held);
-  }
-
-  get leftNanoUsd(): number {
-    return this.left ?? 0;
-  }
-
-  get isLimited(): boolean {
-    return this.left !== undefined;
-  }
-
-  /** Whether money may come back that calls hold. */
-  get mayGrow(): boolean {
-    return this.held > 0;
-  }
-
-  /** Whether so much is there. */
-  holds(nanoUsd: number): boolean {
-    return this.left !== undefined && nanoUsd <= this.left;
-  }
-
-  /** Takes so much out; false, and takes nothing, where that is not there. */
-  take(nanoUsd: number): boolean {
-    if (this.left === undefined || !this.holds(nanoUsd)) return false;
-    this.left -= nanoUsd;
-    this.held += nanoUsd;
-    return true;
-  }
-}
-
 /**
  * What an outcome leaves spent: its cost, and what earlier claims of the call may have cost (B3).
  * Where nobody knows what it cost, that may be all that it held.

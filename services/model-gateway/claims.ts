@@ -4,9 +4,10 @@ import { type DataOf, type Draft, event, text } from '../../schemas/event.ts';
 import { claimsMax, lostReason } from '../chassis/effects/lost-claim.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
-import type { Purse, Quote } from './budget.ts';
+import type { Quote } from './budget.ts';
 import * as denial from './denial.ts';
 import type { ModelGatewayFacts } from './facts.ts';
+import type { Purse } from './purse.ts';
 import {
   type Chosen,
   candidatesOf,
@@ -66,6 +67,7 @@ function claimed(at: Case, chosen: Chosen): Draft[] {
 }
 
 function reserved({ call, entry, purse }: Case, quote: Quote): Draft {
+  const budgetLog = purse.logOf(entry);
   return event('budget.reserved', {
     call,
     attempt: entry.claims + 1,
@@ -74,15 +76,26 @@ function reserved({ call, entry, purse }: Case, quote: Quote): Draft {
     inputTokensMost: quote.inputTokensMost,
     outputTokensMax: entry.outputTokensMax,
     priceVersion: quote.priceVersion,
+    ...(budgetLog === undefined ? {} : { budgetLog }),
   });
+}
+
+const giveUpAtMs = ({ entry, nowMs }: Case): number =>
+  (entry.requestedAtMs ?? nowMs) + entry.timeoutMs;
+
+/** Borrows of the day, and waits for that. */
+function borrow(at: Case, { model, passedOver }: Chosen, quote: Quote): Draft[] {
+  at.purse.borrow(quote);
+  return defer(at, [...passedOver, { model, because: 'day-budget-asked' }]);
 }
 
 /** Holds the money first. */
 function claim(at: Case, chosen: Chosen): Draft[] {
-  const { call, state, purse } = at;
+  const { call, state, purse, entry } = at;
   const { quote } = chosen;
-  if (purse.isLimited && quote !== undefined) {
-    purse.take(quote.costNanoUsd);
+  if (quote !== undefined && purse.limits(entry)) {
+    if (purse.lacks(entry, quote)) return borrow(at, chosen, quote);
+    purse.take(entry, quote);
     return [reserved(at, quote), ...claimed(at, chosen)];
   }
   const over = denial.overBudget(state);
@@ -90,11 +103,14 @@ function claim(at: Case, chosen: Chosen): Draft[] {
 }
 
 /** Says what it waits for, and sets a timer for when nothing else makes it look again. */
-function defer(at: Case, passedOver: readonly NotAsked[], giveUpAtMs: number): Draft[] {
+function defer(at: Case, passedOver: readonly NotAsked[]): Draft[] {
   const { call, entry, nowMs } = at;
+  const endMs = giveUpAtMs(at);
+  if (nowMs >= endMs)
+    return [...stopWaiting(at), ...denied(call, denial.waitedInVain(entry, passedOver))];
   if (entry.waitsUntilMs !== undefined) return [];
-  const known = passedOver.filter(mayBeAskedLater).map(({ untilMs }) => untilMs ?? giveUpAtMs);
-  const untilMs = Math.max(nowMs + 1, Math.min(giveUpAtMs, ...known));
+  const known = passedOver.filter(mayBeAskedLater).map(({ untilMs }) => untilMs ?? endMs);
+  const untilMs = Math.max(nowMs + 1, Math.min(endMs, ...known));
   const number = (entry.tried?.length ?? 0) + 1;
   return [
     event('model.deferred', { call, try: number, waitsFor: [...passedOver], untilMs }),
@@ -115,6 +131,11 @@ function hopeless(at: Case, passedOver: readonly NotAsked[]): denial.Denial {
   const { entry, purse, providers } = at;
   const dear = quoteOf(at, 'too-dear', passedOver);
   if (dear !== undefined) return denial.tooDear({ ...entry, model: dear.model }, dear.quote, purse);
+  const ofTask = quoteOf(at, 'task-budget', passedOver);
+  if (ofTask !== undefined)
+    return denial.overTask(entry, ofTask.quote, purse.taskLeft(entry.task) ?? 0);
+  const ofDay = quoteOf(at, 'day-budget', passedOver);
+  if (ofDay !== undefined) return denial.overDay(entry, ofDay.quote, purse.tranche(entry)?.refused);
   const unpriced = passedOver.find(({ because }) => because === 'no-price');
   if (unpriced !== undefined) return denial.noPrice({ ...entry, model: unpriced.model });
   const failed = denial.allFailed(entry, entry.tried ?? []);
@@ -126,18 +147,17 @@ function hopeless(at: Case, passedOver: readonly NotAsked[]): denial.Denial {
 }
 
 function ask(at: Case): Draft[] {
-  const { call, entry, state, purse, nowMs } = at;
+  const { call, entry, state, purse } = at;
   const { chosen, passedOver } = chooseModel(state, entry, at);
   if (chosen !== undefined) return claim(at, chosen);
   // Money may come back that other calls hold.
-  if (purse.mayGrow && passedOver.some(({ because }) => because === 'too-dear')) return [];
+  if (purse.mayGrow && passedOver.some(({ because }) => held.has(because))) return [];
   if (!passedOver.some(mayBeAskedLater))
     return [...stopWaiting(at), ...denied(call, hopeless(at, passedOver))];
-  const giveUpAtMs = (entry.requestedAtMs ?? nowMs) + entry.timeoutMs;
-  if (nowMs >= giveUpAtMs)
-    return [...stopWaiting(at), ...denied(call, denial.waitedInVain(entry, passedOver))];
-  return defer(at, passedOver, giveUpAtMs);
+  return defer(at, passedOver);
 }
+
+const held: ReadonlySet<NotAsked['because']> = new Set(['too-dear', 'task-budget']);
 
 /** Whether a call is to be claimed, for the first time or again. */
 export const isOpen = (

@@ -16,16 +16,12 @@ import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { inputTokensMost } from './budget.ts';
 import { messagesOf } from './conversation.ts';
+import { evolve } from './evolve.ts';
 import { answerAll, type ModelGatewayFacts, quoteKey } from './facts.ts';
+import { closingTimer, decideLedger, ledgerDeliveries, trancheDeliveries } from './ledger.ts';
 import type { ModelMessage, ModelTool } from './providers/port.ts';
 import { candidatesOf, isRouted } from './route.ts';
-import {
-  callOfTimer,
-  evolve,
-  initialState,
-  type ModelCallEntry,
-  type ModelGatewayState,
-} from './state.ts';
+import { callOfTimer, initialState, type ModelCallEntry, type ModelGatewayState } from './state.ts';
 
 export type { ModelGatewayFacts } from './facts.ts';
 export type { ModelGatewayState } from './state.ts';
@@ -47,11 +43,19 @@ const answered: ReadonlySet<string> = new Set([
   'model.completed',
   'model.failed',
   'model.attempt-failed',
+  'budget.granted',
+  'budget.refused',
+  'tranche.requested',
+  'tranche.returned',
+  // What was borrowed goes back at the end.
+  'session.completed',
+  'session.failed',
+  'session.cancelled',
 ]);
 
 const answers = (seen: SeenEvent): boolean =>
   seen.type === 'timer.fired'
-    ? callOfTimer(seen.data.timer) !== undefined
+    ? callOfTimer(seen.data.timer) !== undefined || seen.data.timer === closingTimer
     : answered.has(seen.type);
 
 export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFacts> = {
@@ -62,7 +66,12 @@ export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFact
   initial: () => initialState,
   evolve,
   answers,
-  decide: answerAll,
+  decide: (state, input) =>
+    state.ledger === undefined ? answerAll(state, input) : decideLedger(state.ledger),
+  deliveries: (seen, session) => [
+    ...ledgerDeliveries(seen, session.session),
+    ...trancheDeliveries(seen, session),
+  ],
 };
 
 function toolsOf(state: ModelGatewayState, names: readonly string[]): ModelTool[] {
@@ -111,9 +120,12 @@ function quotesFor(state: ModelGatewayState, call: string, entry: ModelCallEntry
   }));
 }
 
-/** Calls that nobody claimed, where the goal has a budget, for each model that may be asked. */
-export function callsToQuote(state: ModelGatewayState): readonly QuotedCall[] {
-  if (state.budgetNanoUsd === null) return [];
+/**
+ * Calls that nobody claimed, for each model that may be asked: where the goal or a task has a
+ * budget, or `always` (the day has one).
+ */
+export function callsToQuote(state: ModelGatewayState, always = false): readonly QuotedCall[] {
+  if (!always && state.budgetNanoUsd === null && state.tasks === undefined) return [];
   return sortedEntries(state.calls).flatMap(([call, entry]) => quotesFor(state, call, entry));
 }
 

@@ -2,7 +2,8 @@
 
 import type { DataOf } from '../../schemas/event.ts';
 import { sortedEntries } from '../chassis/effects/member.ts';
-import type { Purse, Quote } from './budget.ts';
+import type { Quote } from './budget.ts';
+import type { Purse } from './purse.ts';
 import type { NotAsked } from './route.ts';
 import type { ModelCallEntry, ModelGatewayState, Tried } from './state.ts';
 
@@ -55,6 +56,26 @@ export function tooDear(entry: ModelCallEntry, quote: Quote, purse: Purse): Deni
   return { code: 'BUDGET_EXHAUSTED', message };
 }
 
+export function overTask({ task }: ModelCallEntry, quote: Quote, left: number): Denial {
+  const message =
+    `A call may cost ${usd(quote.costNanoUsd)}, and ${left} of the budget of task "${task}" are left. ` +
+    'Raise budgetNanoUsd of the task in its plan, or give its agent a smaller outputTokensMax.';
+  return { code: 'TASK_BUDGET_EXHAUSTED', class: 'budget', message };
+}
+
+export function overDay(
+  _entry: ModelCallEntry,
+  quote: Quote,
+  refused: { leftNanoUsd: number; limitNanoUsd: number } | undefined,
+): Denial {
+  const { leftNanoUsd = 0, limitNanoUsd = 0 } = refused ?? {};
+  const message =
+    `A call may cost ${usd(quote.costNanoUsd)}, and ${leftNanoUsd} of the ${usd(limitNanoUsd)} ` +
+    'that this tenant may spend today can be had. Wait for the next day (UTC), or raise ' +
+    'dayBudgetNanoUsd of the tenant in the providers file.';
+  return { code: 'TENANT_BUDGET_EXHAUSTED', class: 'budget', message };
+}
+
 export const runnerLost = (claims: number): Denial => ({
   code: 'RUNNER_LOST',
   message:
@@ -87,6 +108,9 @@ const words: Readonly<Record<NotAsked['because'], string>> = {
   busy: 'has as many calls under way as providers.yaml allows',
   failed: 'failed',
   'too-dear': 'may cost more than is left',
+  'task-budget': 'may cost more than is left of the budget of the task',
+  'day-budget': 'may cost more than is left of the day',
+  'day-budget-asked': 'waits for the budget log of the tenant to lend money of the day',
   'no-price': 'has no price',
   'no-provider': 'belongs to a provider that is not set up here',
 };

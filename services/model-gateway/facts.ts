@@ -5,11 +5,15 @@
 
 import type { Draft } from '../../schemas/event.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
+import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
-import { Purse, type Quotes } from './budget.ts';
+import type { Quotes } from './budget.ts';
 import { answerCall, type Case } from './claims.ts';
+import { evolve } from './evolve.ts';
+import { Purse } from './purse.ts';
 import { candidatesOf, isRouted, type NotAskedBecause, type Standings } from './route.ts';
 import type { ModelCallEntry, ModelGatewayState } from './state.ts';
+import { askDrafts, type DayLimit, returnDrafts } from './tranche.ts';
 
 /** So many more calls of a model may be claimed; what keeps the next one back. */
 export type Room = Readonly<{ calls: number; not: NotAskedBecause; untilMs?: number }>;
@@ -19,6 +23,8 @@ export type ModelGatewayFacts = Readonly<{
   providers: readonly string[];
   /** By `quoteKey`; for calls that are to be made in a session with a budget. */
   quotes?: Quotes;
+  /** Where the tenant's day has a limit. */
+  dayBudget?: DayLimit;
   /** By model; there is no end of room for one that is not listed. */
   room?: Readonly<Record<string, Room>>;
 }>;
@@ -55,14 +61,26 @@ export function answerAll(
   state: ModelGatewayState,
   input: DecideInput<ModelGatewayFacts>,
 ): Draft[] {
-  const purse = new Purse(state);
+  const { nowMs, facts, session } = input;
+  const { dayBudget: limit } = facts;
+  const { tenant } = session;
+  const purse = new Purse(state, limit === undefined ? undefined : { limit, tenant, nowMs });
   const used = new Map<string, number>();
-  const { nowMs, facts } = input;
-  return sortedEntries(state.calls).flatMap(([call, entry]) => {
+  const answers = sortedEntries(state.calls).flatMap(([call, entry]) => {
     const standings = standingsOf(state, { call, entry, facts }, used);
     const at: Case = { ...{ call, entry, state, purse, nowMs, standings }, ...facts };
     const drafts = answerCall(input, at);
     for (const { model } of claimedIn(drafts)) used.set(model, (used.get(model) ?? 0) + 1);
     return drafts;
   });
+  const asked = limit === undefined ? [] : askDrafts(state, purse.want, { limit, nowMs, session });
+  return [...answers, ...asked, ...returnDrafts(withoutDenied(state, answers), nowMs)];
+}
+
+/** Own events are no causes: what follows from a denial is due in the same turn. */
+function withoutDenied(state: ModelGatewayState, drafts: readonly Draft[]): ModelGatewayState {
+  if (state.tranches === undefined) return state;
+  const proposal = beginProposal(state, evolve);
+  for (const draft of drafts) if (draft.type === 'model.denied') proposal.write(draft);
+  return proposal.state;
 }

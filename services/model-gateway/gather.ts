@@ -10,6 +10,7 @@ import type { GatewayHosts } from './gate/hosts.ts';
 import { providerOf } from './model-name.ts';
 import type { ModelCost, QuotedUse } from './providers/port.ts';
 import type { ModelGatewayState } from './state.ts';
+import type { DayLimit } from './tranche.ts';
 
 export type GatherParts = Readonly<{
   /** Names of the providers that this host can reach. */
@@ -18,6 +19,8 @@ export type GatherParts = Readonly<{
   quote(use: QuotedUse): ModelCost | undefined;
   gate: Gate;
   hosts: GatewayHosts;
+  /** What the tenant may spend today; undefined where nothing limits that. */
+  dayBudget(tenant: string): DayLimit | undefined;
   /** Whether tokens of this provider or tenant are limited: else nobody counts them. */
   countsTokens(provider: string, tenant: string): boolean;
 }>;
@@ -35,14 +38,25 @@ export function wishOf(
   return { call, session, tenant, provider, model, tokens };
 }
 
-function baseFacts(state: ModelGatewayState, parts: GatherParts): ModelGatewayFacts {
+function baseFacts(
+  state: ModelGatewayState,
+  parts: GatherParts,
+  { tenant, due }: { tenant: string; due: boolean },
+): ModelGatewayFacts {
   const providers = [...parts.providers].sort();
-  const quotes = callsToQuote(state).flatMap(({ key, call: _call, ...use }) => {
-    const quote = parts.quote(use);
-    const { inputTokensMost } = use;
-    return quote === undefined ? [] : [[key, { inputTokensMost, ...quote }] as const];
-  });
-  return quotes.length === 0 ? { providers } : { providers, quotes: Object.fromEntries(quotes) };
+  const dayBudget = due ? parts.dayBudget(tenant) : undefined;
+  const quotes = callsToQuote(state, dayBudget !== undefined).flatMap(
+    ({ key, call: _call, ...use }) => {
+      const quote = parts.quote(use);
+      const { inputTokensMost } = use;
+      return quote === undefined ? [] : [[key, { inputTokensMost, ...quote }] as const];
+    },
+  );
+  return {
+    providers,
+    ...(quotes.length === 0 ? {} : { quotes: Object.fromEntries(quotes) }),
+    ...(dayBudget === undefined ? {} : { dayBudget }),
+  };
 }
 
 type Claims = readonly Readonly<{ call: string; model: string }>[];
@@ -69,8 +83,8 @@ export function gatherFacts(
   at: FactsMoment & { parts: GatherParts },
 ): ModelGatewayFacts {
   const { parts, ...moment } = at;
-  const base = baseFacts(state, parts);
   const due = Object.entries(state.calls).some(([call, entry]) => isOpen(moment, call, entry));
+  const base = baseFacts(state, parts, { tenant: session.tenant, due });
   if (!due) return base;
   const { gate, countsTokens } = parts;
   const hosts = parts.hosts.alive(moment.nowMs);

@@ -12,8 +12,9 @@
 import type { DataOf } from '../../schemas/event.ts';
 import { backOffMs } from '../chassis/effects/back-off.ts';
 import { memberOf } from '../chassis/effects/member.ts';
-import type { Purse, Quote } from './budget.ts';
+import type { Quote } from './budget.ts';
 import { providerOf } from './model-name.ts';
+import type { Purse } from './purse.ts';
 import type { ModelCallEntry, ModelGatewayState, Tried } from './state.ts';
 
 /** Why a model is not asked. */
@@ -66,13 +67,6 @@ function readyAtMs(model: string, tried: readonly Tried[]): number {
   return last.atMs + backOffMs(own.length, last.address, last.retryAfterMs);
 }
 
-/** What is asked of the purse: nothing where the session has no budget. */
-function refusedByPurse(quote: Quote | undefined, purse: Purse): NotAskedBecause | undefined {
-  if (!purse.isLimited || quote === undefined) return undefined;
-  if (!quote.known) return 'no-price';
-  return purse.holds(quote.costNanoUsd) ? undefined : 'too-dear';
-}
-
 /** The first model of the call's list that can be asked now; with why those before it are not. */
 export function chooseModel(
   state: ModelGatewayState,
@@ -83,7 +77,7 @@ export function chooseModel(
   for (const model of openTo(state, entry)) {
     const readyMs = readyAtMs(model, entry.tried ?? []);
     const { not, untilMs, quote } = memberOf(at.standings, model) ?? {};
-    const ofPurse = refusedByPurse(quote, at.purse);
+    const ofPurse = quote === undefined ? undefined : at.purse.refuses(entry, quote);
     if (!isReachable(model, at.providers)) passedOver.push({ model, because: 'no-provider' });
     else if (readyMs === Number.POSITIVE_INFINITY) passedOver.push({ model, because: 'failed' });
     else if (readyMs > at.nowMs) passedOver.push({ model, because: 'failed', untilMs: readyMs });
@@ -99,7 +93,9 @@ export function chooseModel(
   return { passedOver };
 }
 
-const neverAgain: ReadonlySet<NotAskedBecause> = new Set(['no-provider', 'no-price', 'too-dear']);
+const neverAgain: ReadonlySet<NotAskedBecause> = new Set([
+  ...(['no-provider', 'no-price', 'too-dear', 'task-budget', 'day-budget'] as const),
+]);
 
 /** Whether a model that is not asked now may be asked later without anything new in the log. */
 export const mayBeAskedLater = ({ because, untilMs }: NotAsked): boolean =>

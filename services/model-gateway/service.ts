@@ -1,4 +1,4 @@
-import { lanes, sessionTopic } from '../../schemas/topics.ts';
+import { budgetsTopic, lanes, sessionTopic } from '../../schemas/topics.ts';
 import type { Effects, FactsMoment } from '../chassis/host/ports.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
@@ -22,6 +22,16 @@ const tokensCounted =
     return [gate?.providers[provider], ofTenant].some((one) => one?.tokensPerMinute !== undefined);
   };
 
+const dayBudgetsOf =
+  ({ providers }: ModelConfig): GatherParts['dayBudget'] =>
+  (tenant) => {
+    const { dayBudgets = {} } = providers ?? {};
+    const budget = dayBudgets[tenant] ?? dayBudgets['*'];
+    if (budget === undefined) return undefined;
+    const { dayNanoUsd: limitNanoUsd, trancheNanoUsd } = budget;
+    return { limitNanoUsd, trancheNanoUsd };
+  };
+
 /** Calls models through the providers that are configured here. */
 export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => {
   const { clock } = ports;
@@ -34,11 +44,12 @@ export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => 
   const countsTokens = tokensCounted(config);
   const gather: GatherParts = {
     ...{ providers: [...providers.keys()], gate, hosts, countsTokens },
+    dayBudget: dayBudgetsOf(config),
     quote: (use) => providers.get(providerOf(use.model))?.quote(use),
   };
   const hosted = {
     logic: anyLogic(modelGatewayLogic),
-    topics: lanes.map(sessionTopic),
+    topics: [...lanes.map(sessionTopic), budgetsTopic],
     facts: (state: unknown, session: SessionMeta, moment: FactsMoment) => {
       const at = { ...moment, parts: gather };
       return { facts: gatherFacts(state as ModelGatewayState, session, at) };

@@ -87,10 +87,21 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
       return withLiving(state, event.data.sandbox, event.service);
     case 'sandbox.released':
       return withLiving(state, event.data.sandbox, undefined);
+    case 'budget.requested':
+      return withLiving(state, event.data.budgetLog, event.service);
+    case 'budget.returned': {
+      // It has reached the budget log when its delivery is acknowledged.
+      const without = withLiving(state, event.data.budgetLog, undefined);
+      return withLiving(without, addressOf(event), event.service);
+    }
     case 'delivery.acknowledged':
+      if (Object.hasOwn(state.living, addressOf(event.data)))
+        return withLiving(state, addressOf(event.data), undefined);
       if (state.delivered || addressOf(event.data) !== state.result) return state;
       return { ...state, delivered: true };
     case 'delivery.refused':
+      if (Object.hasOwn(state.living, addressOf(event.data)))
+        return withLiving(state, addressOf(event.data), undefined);
       // Nothing is left to be tried: the log of the session says so, and nobody waits for it.
       if (state.replaced !== true || addressOf(event.data) !== state.result) return state;
       return state.delivered ? state : { ...state, delivered: true };

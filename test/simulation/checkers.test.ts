@@ -3,7 +3,7 @@ import { factsOnce } from './checkers/facts-once.ts';
 import { goalsGoOn } from './checkers/goals-go-on.ts';
 import { noToy } from './checkers/no-toy.ts';
 import { sinkRows } from './checkers/sink-rows.ts';
-import { spendInBudget } from './checkers/spend-in-budget.ts';
+import { spendInBudget, spendInDay } from './checkers/spend-in-budget.ts';
 import type { History, Line } from './world/history.ts';
 import { type Run, runSchedule } from './world/run.ts';
 import { scheduleOf } from './world/schedule.ts';
@@ -45,7 +45,7 @@ const lineWith = (type: string): Line => {
 
 describe('a run that is right', () => {
   test('breaks no rule', () => {
-    const all = [factsOnce, goalsGoOn, noToy, sinkRows, spendInBudget];
+    const all = [factsOnce, goalsGoOn, noToy, sinkRows, spendInBudget, spendInDay];
     expect(all.flatMap((check) => check(run))).toEqual([]);
   });
 });
@@ -102,6 +102,17 @@ test('a goal that spent more than its budget is found', () => {
   const events = [{ ...event, data: { ...event?.data, budgetNanoUsd: 10 } }] as never;
   const lines = [{ ...opening, step: { ...opening.step, events } }, outcome];
   expect(spendInBudget(withHistory({ lines }))).toHaveLength(1);
+});
+
+test('all sessions of a tenant may not spend more than its day allows', () => {
+  const outcomes = run.history.lines.flatMap((line) => {
+    if (line.body.kind !== 'input' || line.body.event.type !== 'model.completed') return [];
+    const event = { ...line.body.event, data: { ...line.body.event.data, costNanoUsd: 9_000_000 } };
+    return [{ ...line, body: { ...line.body, event } }];
+  });
+  const calm = { ...run, schedule: { ...run.schedule, actions: [] } };
+  const { history } = withHistory({ lines: outcomes });
+  expect(spendInDay({ ...calm, history })).toHaveLength(1);
 });
 
 test('a schedule in which nothing went wrong is a toy', () => {

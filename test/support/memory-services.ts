@@ -1,4 +1,4 @@
-import { lanes as laneNames, sessionTopic } from '../../schemas/topics.ts';
+import { budgetsTopic, lanes as laneNames, sessionTopic } from '../../schemas/topics.ts';
 import { createAggregator } from '../../services/aggregator/service.ts';
 import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
 import type { Lanes } from '../../services/chassis/host/lanes.ts';
@@ -18,6 +18,7 @@ import { breakerDefaults } from '../../services/model-gateway/gate/breaker.ts';
 import { GatewayHosts, hostedGate } from '../../services/model-gateway/gate/hosts.ts';
 import type { GateRules } from '../../services/model-gateway/gate/rules.ts';
 import { gatherFacts } from '../../services/model-gateway/gather.ts';
+import type { DayLimit } from '../../services/model-gateway/tranche.ts';
 import { createPlanner } from '../../services/planner/service.ts';
 import * as sandbox from '../../services/sandbox-executor/decide.ts';
 import { createSupervisor } from '../../services/supervisor/service.ts';
@@ -40,6 +41,8 @@ export type ServiceWorld = Readonly<{
   model: FakeModel;
   /** What limits calls of models; default: nothing does. */
   gateRules?: GateRules;
+  /** What a tenant may spend in a day; default: whatever it likes. */
+  dayBudget?: DayLimit;
   started: StartedEffect[];
   /** Changes a logic before a host gets it, for mutations. */
   change(logic: AnyLogic): AnyLogic;
@@ -144,12 +147,14 @@ function gateway(world: ServiceWorld, ports: HostPorts): BuiltService {
     countOf: () => world.started.filter((one) => one.service === service).length,
   });
   const parts = { ...{ providers: ['scripted'], gate, hosts }, quote: () => most };
-  const gather = { ...parts, countsTokens: () => true };
+  const dayBudget = () => world.dayBudget;
+  const gather = { ...parts, dayBudget, countsTokens: () => true };
   const facts = (state: unknown, session: SessionMeta, moment: FactsMoment) => {
     const at = { ...moment, parts: gather };
     return { facts: gatherFacts(state as ModelGatewayState, session, at) };
   };
-  const hosted = { logic: anyLogic(modelGatewayLogic), topics, facts, effects };
+  const logs = [...topics, budgetsTopic];
+  const hosted = { logic: anyLogic(modelGatewayLogic), topics: logs, facts, effects };
   return { hosted, companion };
 }
 

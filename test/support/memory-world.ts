@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { JsonObject } from '../../schemas/json.ts';
 import {
+  budgetsTopic,
   goalsTopic,
   keysTopic,
   lanes,
@@ -30,6 +31,7 @@ import { sessionId } from '../../services/chassis/protocol/ids.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { derivedTracer } from '../../services/chassis/telemetry/tracer.ts';
 import type { GateRules } from '../../services/model-gateway/gate/rules.ts';
+import type { DayLimit } from '../../services/model-gateway/tranche.ts';
 import type { FakeTool, StartedEffect } from './memory-effects.ts';
 import type { FakeModel } from './memory-models.ts';
 import { buildServices, type ServiceWorld } from './memory-services.ts';
@@ -58,6 +60,7 @@ export type MemoryWorldOptions = Readonly<{
   files?: Readonly<Record<string, string>>;
   model?: FakeModel;
   gateRules?: GateRules;
+  dayBudget?: DayLimit;
   /** Changes a logic before a host gets it. */
   change?(logic: AnyLogic): AnyLogic;
   startMs?: number;
@@ -90,7 +93,11 @@ export const worldCatalog = (): Catalog =>
   requireCatalog(catalogDirectories.map((path) => join(packageRoot, path)));
 
 /** Topics whose records are turns, inputs, checkpoints and epochs of sessions. */
-export const sessionTopics: readonly string[] = [...lanes.map(sessionTopic), keysTopic];
+export const sessionTopics: readonly string[] = [
+  ...lanes.map(sessionTopic),
+  keysTopic,
+  budgetsTopic,
+];
 
 /** A real clock says whole milliseconds, whatever fraction of one was waited. */
 const wholeMs = (clock: Clock): Clock => ({
@@ -130,6 +137,7 @@ export class MemoryWorld {
       tools: { ...worldTools(options.files ?? {}), ...options.tools },
       model: options.model ?? (() => ({ text: 'Nothing is new.' })),
       ...(options.gateRules === undefined ? {} : { gateRules: options.gateRules }),
+      ...(options.dayBudget === undefined ? {} : { dayBudget: options.dayBudget }),
       started: this.started,
       change: options.change ?? ((logic) => logic),
     };

@@ -5,6 +5,7 @@ export const openings: ReadonlySet<string> = new Set([
   'session.opened',
   'goal.received',
   'key.requested',
+  'tranche.requested',
   'sink.opened',
 ]);
 export const cancels: ReadonlySet<string> = new Set([

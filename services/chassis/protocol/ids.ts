@@ -12,6 +12,11 @@ export const sessionId = (tenant: string, source: string, goalId: string): strin
 export const goalLogId = (session: string): string => `goal_${session}`;
 /** The log that gives goals of one key their turns. */
 export const keyLogId = (tenant: string, key: string): string => derive('key', [tenant, key]);
+/** The log that lends a tenant's money of a day (DESIGN 7); a tenant with a long name is named by hash. */
+export function budgetLogId(tenant: string, day: string): string {
+  const id = `budget:${tenant}/${day}`;
+  return id.length <= 120 ? id : `${derive('budget:tenant', [tenant])}/${day}`;
+}
 /** Input ids make repeats harmless: the first of an id counts. */
 export const inputId = (session: string, identity: readonly (string | number)[]): string =>
   derive('inp', [session, ...identity]);

@@ -20,7 +20,7 @@ import { ownerStates } from './owner-states.ts';
 import { ownersDeliver } from './owners-deliver.ts';
 import { sessionsClose } from './sessions-close.ts';
 import { sinkRows } from './sink-rows.ts';
-import { spendInBudget } from './spend-in-budget.ts';
+import { spendInBudget, spendInDay } from './spend-in-budget.ts';
 import { timeOrder } from './time-order.ts';
 import { timersHonest } from './timers-honest.ts';
 import type { Checker, Violation } from './violation.ts';
@@ -51,6 +51,7 @@ const checkers: readonly Checker[] = [
   goalsGoOn,
   factsOnce,
   spendInBudget,
+  spendInDay,
 ];
 
 /** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */

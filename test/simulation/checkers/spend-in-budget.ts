@@ -1,3 +1,4 @@
+import { dayBudget } from '../world/effects.ts';
 import type { Line } from '../world/history.ts';
 import type { Checker, Violation } from './violation.ts';
 
@@ -10,6 +11,19 @@ function costOf({ header, body }: Line): [string, number] | undefined {
   if (!/^model\.(completed|failed|attempt-failed)$/.test(type)) return undefined;
   return [header.id, Number(data['costNanoUsd'])];
 }
+
+const dayRule = 'sessions of a tenant never spend more than its day allows';
+
+/** All sessions of a simulated world are of one tenant, and of one day. */
+export const spendInDay: Checker = ({ history, schedule }) => {
+  // Where clocks jump, a day may begin.
+  if (schedule.actions.some((one) => one.do === 'jump')) return [];
+  const costs = new Map(history.lines.flatMap((line) => [costOf(line) ?? ['', 0]]));
+  const spent = [...costs.values()].reduce((sum, one) => sum + one, 0);
+  const { limitNanoUsd } = dayBudget;
+  if (spent <= limitNanoUsd) return [];
+  return [{ rule: dayRule, detail: `all sessions spent ${spent} of ${limitNanoUsd}` }];
+};
 
 /** Records of a session that closed are in nobody's history any more, but they stand in the log. */
 export const spendInBudget: Checker = ({ history }) => {

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../../schemas/json.ts';
 import type { Clock } from '../../../services/chassis/host/ports.ts';
 import type { GateRules } from '../../../services/model-gateway/gate/rules.ts';
+import type { DayLimit } from '../../../services/model-gateway/tranche.ts';
 import type { FakeAnswer, FakeTool, StartedEffect } from '../../support/memory-effects.ts';
 import type { FakeModel, FakeModelAnswer } from '../../support/memory-models.ts';
 import { worldTools } from '../../support/memory-tools.ts';
@@ -130,3 +131,6 @@ export const gateRules: GateRules = {
   tenants: {},
   breaker: { failuresMax: 2, coolMs: 1_500 },
 };
+
+/** Enough for most of a run: what comes late is refused. */
+export const dayBudget: DayLimit = { limitNanoUsd: 9_000, trancheNanoUsd: 4_000 };

@@ -1,4 +1,5 @@
 import {
+  budgetsTopic,
   keysTopic,
   presenceTopic,
   resultsTopic,
@@ -19,6 +20,7 @@ import type { Schedule } from './schedule.ts';
 export const sessionTopics: readonly string[] = [
   ...['high', 'normal', 'bulk'].map(sessionTopic),
   keysTopic,
+  budgetsTopic,
 ];
 
 /** All topics in which sessions live, of goals and of what is stored. */

@@ -26,7 +26,7 @@ import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-por
 import { afterPromises, VirtualClock } from '../../support/virtual-clock.ts';
 import { simulatedCatalog } from './catalog.ts';
 import { type Coverage, note } from './coverage.ts';
-import { gateRules, type LedgerEntry, modelOf, toolsOf } from './effects.ts';
+import { dayBudget, gateRules, type LedgerEntry, modelOf, toolsOf } from './effects.ts';
 import { LogFaults } from './log-faults.ts';
 import { logTopics, Network, outsider } from './network.ts';
 import { Process } from './process.ts';
@@ -191,6 +191,7 @@ export class SimulatedWorld {
       tools: toolsOf(parts),
       model: modelOf(parts),
       gateRules,
+      dayBudget,
       started,
       change: (logic) => asRelease(release, change(logic)),
       table: this.sink.of(process),

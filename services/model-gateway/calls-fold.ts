@@ -1,0 +1,154 @@
+/** How events change the calls of a session and its money; evolve.ts says which event does what. */
+
+import type { SeenEvent } from '../../schemas/event.ts';
+import { endedBecause } from '../chassis/effects/ended-work.ts';
+import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { settledNanoUsd } from './budget.ts';
+import { answer, ask, emptyConversation } from './conversation.ts';
+import { callOfTimer, type ModelCallEntry, type ModelGatewayState } from './state.ts';
+import { askAgain, spendFrom } from './tranche.ts';
+
+export function request(
+  state: ModelGatewayState,
+  seen: SeenEvent<'model.requested'>,
+): ModelGatewayState {
+  const { call, agent, task, attempt, model, tools, outputTokensMax, timeoutMs } = seen.data;
+  if (endedBecause(state.ended, task, attempt) !== undefined) return state;
+  const limits = { outputTokensMax, timeoutMs, claims: 0, claim: '', cancelled: false };
+  const asked = { agent, task, taskAttempt: attempt, model, tools };
+  const entry: ModelCallEntry = { ...asked, ...limits, requestedAtMs: seen.atMs };
+  const known = memberOf(state.conversations, agent) ?? emptyConversation;
+  const { tranches } = state;
+  return {
+    ...state,
+    conversations: withMember(state.conversations, agent, ask(known, seen)),
+    calls: withMember(state.calls, call, entry),
+    ...(tranches === undefined ? {} : { tranches: askAgain(tranches) }),
+  };
+}
+
+/** So much is spent for the call: of the session, of its task, of the day. */
+export function spend(
+  state: ModelGatewayState,
+  entry: ModelCallEntry | undefined,
+  nanoUsd: number,
+): ModelGatewayState {
+  if (nanoUsd === 0) return state;
+  const spent = { ...state, spentNanoUsd: state.spentNanoUsd + nanoUsd };
+  if (entry === undefined) return spent;
+  const { tasks, tranches } = state;
+  const task = tasks === undefined ? undefined : memberOf(tasks, entry.task);
+  const log = entry.budgetLog;
+  return {
+    ...spent,
+    ...(tasks === undefined || task === undefined
+      ? {}
+      : {
+          tasks: withMember(tasks, entry.task, {
+            ...task,
+            spentNanoUsd: task.spentNanoUsd + nanoUsd,
+          }),
+        }),
+    ...(tranches === undefined || log === undefined
+      ? {}
+      : { tranches: spendFrom(tranches, log, nanoUsd) }),
+  };
+}
+
+/** A claim for a call that is gone: it was on its way when the call ended, and has to end too. */
+const strayEntry = (model: string): ModelCallEntry => ({
+  agent: '',
+  task: '',
+  taskAttempt: 0,
+  model,
+  tools: [],
+  outputTokensMax: 0,
+  timeoutMs: 0,
+  claims: 0,
+  claim: '',
+  cancelled: true,
+});
+
+export function claim(
+  state: ModelGatewayState,
+  seen: SeenEvent<'model.claimed'>,
+): ModelGatewayState {
+  const { call, model, attempt } = seen.data;
+  const entry = memberOf(state.calls, call) ?? strayEntry(model);
+  const claimed = { ...entry, claims: attempt, claim: addressOf(seen), chosen: model };
+  return { ...state, calls: withMember(state.calls, call, claimed) };
+}
+
+export function reserve(
+  state: ModelGatewayState,
+  seen: SeenEvent<'budget.reserved'>,
+): ModelGatewayState {
+  const {
+    call,
+    reservedNanoUsd: costNanoUsd,
+    inputTokensMost,
+    priceVersion,
+    budgetLog,
+  } = seen.data;
+  const entry = memberOf(state.calls, call);
+  if (entry === undefined) return state;
+  const heldNanoUsd = (entry.heldNanoUsd ?? 0) + costNanoUsd;
+  const quote = { inputTokensMost, costNanoUsd, known: true, priceVersion };
+  const held = { ...entry, heldNanoUsd, quote, ...(budgetLog === undefined ? {} : { budgetLog }) };
+  return { ...state, calls: withMember(state.calls, call, held) };
+}
+
+export function settle(
+  state: ModelGatewayState,
+  seen: SeenEvent<'model.completed' | 'model.failed'>,
+): ModelGatewayState {
+  const { call, costNanoUsd } = seen.data;
+  const entry = memberOf(state.calls, call);
+  const addedNanoUsd = entry === undefined ? costNanoUsd : settledNanoUsd(entry, costOf(seen));
+  const spent = spend(state, entry, addedNanoUsd);
+  if (entry === undefined) return costNanoUsd === 0 ? state : spent;
+  const settled = { ...spent, calls: withoutMember(state.calls, call) };
+  const known = memberOf(state.conversations, entry.agent);
+  if (seen.type === 'model.failed' || known === undefined) return settled;
+  const conversations = withMember(state.conversations, entry.agent, answer(known, seen));
+  return { ...settled, conversations };
+}
+
+type Ended = SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed'>;
+
+/** A failure may have been paid for, and nobody knows how much; an answer says its estimate. */
+const costOf = ({ type, data }: Ended) => ({
+  costNanoUsd: data.costNanoUsd,
+  known: type === 'model.completed' || data.costKnown,
+});
+
+/** A try failed: its money is settled, and the call waits for its next one. */
+export function failTry(
+  state: ModelGatewayState,
+  seen: SeenEvent<'model.attempt-failed'>,
+): ModelGatewayState {
+  const entry = memberOf(state.calls, seen.data.call);
+  const spent = entry === undefined ? seen.data.costNanoUsd : settledNanoUsd(entry, costOf(seen));
+  const paid = spend(state, entry, spent);
+  if (entry === undefined) return spent === 0 ? state : paid;
+  // It was cancelled while this try ran: there is nothing more to be asked.
+  if (entry.cancelled) return { ...paid, calls: withoutMember(state.calls, seen.data.call) };
+  const { model, code, class: kind, retryable, retryAfterMs = 0 } = seen.data;
+  const failure = { model, code, class: kind, retryable, retryAfterMs };
+  const tried = [...(entry.tried ?? []), { ...failure, atMs: seen.atMs, address: addressOf(seen) }];
+  const { heldNanoUsd: _held, quote: _quote, chosen: _chosen, budgetLog: _log, ...rest } = entry;
+  const next: ModelCallEntry = { ...rest, claims: 0, claim: '', tried };
+  return { ...paid, calls: withMember(state.calls, seen.data.call, next) };
+}
+
+type TimerEvent = SeenEvent<'timer.set' | 'timer.cancelled' | 'timer.fired'>;
+
+export function wait(state: ModelGatewayState, seen: TimerEvent): ModelGatewayState {
+  const call = callOfTimer(seen.data.timer);
+  const entry = call === undefined ? undefined : memberOf(state.calls, call);
+  if (call === undefined || entry === undefined) return state;
+  const { waitsUntilMs: _until, ...rest } = entry;
+  const next = seen.type === 'timer.set' ? { ...rest, waitsUntilMs: seen.data.dueAtMs } : rest;
+  return { ...state, calls: withMember(state.calls, call, next) };
+}

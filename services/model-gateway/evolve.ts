@@ -1,0 +1,123 @@
+/** The model gateway's fold: of a session, and of a budget log. */
+
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
+import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
+import { endedBecause, foldEnded } from '../chassis/effects/ended-work.ts';
+import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import { abandonedNanoUsd } from './budget.ts';
+import { claim, failTry, request, reserve, settle, spend, wait } from './calls-fold.ts';
+import { foldLedger } from './ledger.ts';
+import { type ModelCallEntry, type ModelGatewayState, usualLane } from './state.ts';
+import { foldTranches } from './tranche.ts';
+
+/** Calls that nobody claimed are forgotten; the others are marked and wait for their end. */
+function cancel(
+  state: ModelGatewayState,
+  isMeant: (entry: ModelCallEntry) => boolean,
+): ModelGatewayState {
+  let { calls } = state;
+  for (const [call, entry] of Object.entries(calls)) {
+    if (entry.cancelled || !isMeant(entry)) continue;
+    calls =
+      entry.claims === 0
+        ? withoutMember(calls, call)
+        : withMember(calls, call, { ...entry, cancelled: true });
+  }
+  return calls === state.calls ? state : { ...state, calls };
+}
+
+function dropAgent(state: ModelGatewayState, agent: string): ModelGatewayState {
+  const conversations = withoutMember(state.conversations, agent);
+  const rest = conversations === state.conversations ? state : { ...state, conversations };
+  return cancel(rest, (entry) => entry.agent === agent);
+}
+
+function foldEnding(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
+  const ended = foldEnded(state.ended, seen);
+  if (ended === state.ended) return state;
+  return cancel(
+    { ...state, ended },
+    (entry) => endedBecause(ended, entry.task, entry.taskAttempt) !== undefined,
+  );
+}
+
+/** Undefined where no name stands for several models: states of before have none. */
+function routesOf({ models }: PinnedCatalog): ModelGatewayState['routes'] {
+  const lists = Object.entries(models).filter((one) => typeof one[1] !== 'string');
+  return lists.length === 0 ? undefined : (Object.fromEntries(lists) as Members<readonly string[]>);
+}
+
+/** Undefined where no task has a budget of its own. */
+function budgetedTasks({ plan }: PinnedCatalog): ModelGatewayState['tasks'] {
+  const tasks = plan.tasks.flatMap(({ id, budgetNanoUsd }) =>
+    budgetNanoUsd === undefined ? [] : [[id, { budgetNanoUsd, spentNanoUsd: 0 }] as const],
+  );
+  return tasks.length === 0 ? undefined : Object.fromEntries(tasks);
+}
+
+function withTranches(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
+  const { tranches = {} } = state;
+  const next = foldTranches(tranches, seen);
+  return next === tranches ? state : { ...state, tranches: next };
+}
+
+/** The same object when the event changes nothing. */
+export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
+  const ledger = foldLedger(state.ledger, seen);
+  if (ledger !== undefined) return ledger === state.ledger ? state : { ...state, ledger };
+  return evolveSession(state, seen);
+}
+
+function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
+  switch (seen.type) {
+    case 'session.opened': {
+      const { budgetNanoUsd = null, lane } = seen.data;
+      if (lane !== usualLane) return { ...state, budgetNanoUsd, lane };
+      return budgetNanoUsd === state.budgetNanoUsd ? state : { ...state, budgetNanoUsd };
+    }
+    case 'plan.accepted': {
+      const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
+      const routes = routesOf(catalog);
+      const tasks = budgetedTasks(catalog);
+      return {
+        ...{ ...state, tools: catalog.tools },
+        ...(routes === undefined ? {} : { routes }),
+        ...(tasks === undefined ? {} : { tasks }),
+      };
+    }
+    case 'model.requested':
+      return request(state, seen);
+    case 'model.claimed':
+      return claim(state, seen);
+    case 'budget.reserved':
+      return reserve(state, seen);
+    case 'model.completed':
+    case 'model.failed':
+      return settle(state, seen);
+    case 'model.attempt-failed':
+      return failTry(state, seen);
+    case 'timer.set':
+    case 'timer.cancelled':
+    case 'timer.fired':
+      return wait(state, seen);
+    case 'model.denied': {
+      const { call } = seen.data;
+      const calls = withoutMember(state.calls, call);
+      if (calls === state.calls) return state;
+      const abandoned = abandonedNanoUsd(state, call);
+      return { ...spend(state, memberOf(state.calls, call), abandoned), calls };
+    }
+    case 'budget.requested':
+    case 'budget.granted':
+    case 'budget.refused':
+    case 'budget.returned':
+    case 'delivery.refused':
+      return withTranches(state, seen);
+    case 'agent.cancelled':
+      return cancel(state, (entry) => entry.agent === seen.data.agent);
+    case 'agent.cleaned-up':
+      return dropAgent(state, seen.data.agent);
+    default:
+      return foldEnding(state, seen);
+  }
+}
