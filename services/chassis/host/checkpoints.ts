@@ -29,6 +29,14 @@ type Due = Readonly<{ slot: Slot; seat: Seat; epoch: number; neededFrom: number 
 export const carryStretch = (seats: number): number =>
   Math.max(limits.carryForwardRecords, seats * limits.carryForwardSpacing);
 
+/**
+ * Whether the log since the last checkpoint outweighs the next one: a state that grows with its session, written every
+ * so many records, would make the log grow with the square of the session's length.
+ */
+const outweighs = ({ sinceCheckpoint, bytesSince, checkpointBytes }: Seat): boolean =>
+  sinceCheckpoint >= limits.checkpointRecords &&
+  bytesSince >= limits.checkpointShare * checkpointBytes;
+
 /** Writes checkpoints, so that a restore is short and the watermark moves (DESIGN 3.11). */
 export class Checkpoints {
   private readonly parts: CheckpointParts;
@@ -46,8 +54,7 @@ export class Checkpoints {
     { position, stretch }: { position: number; stretch: number },
   ): void {
     const due = this.ready(slots).filter(
-      ({ seat, neededFrom }) =>
-        seat.sinceCheckpoint >= limits.checkpointRecords || position - neededFrom > stretch,
+      ({ seat, neededFrom }) => outweighs(seat) || position - neededFrom > stretch,
     );
     due.sort((left, right) => left.neededFrom - right.neededFrom);
     for (const one of due.slice(0, limits.checkpointsPerRound)) this.write(one, position);
@@ -86,6 +93,8 @@ export class Checkpoints {
     // Not again for the same records while this one is on the way.
     seat.carriedAt = position;
     seat.sinceCheckpoint = 0;
+    seat.bytesSince = 0;
+    seat.checkpointBytes = body.state.bytes;
   }
 
   private bodyOf(slot: Slot, seat: Seat, epoch: number): CheckpointBody {

@@ -191,7 +191,9 @@ export class SessionTable {
     const whole = header.cursorOffset === seat.entry.core.last.offset;
     const from = whole ? offset : Math.min(offset, header.cursorOffset + 1);
     seat.firstNeeded = Math.max(seat.firstNeeded, from);
-    if (whole) seat.sinceCheckpoint = 0;
+    if (!whole) return;
+    seat.sinceCheckpoint = 0;
+    seat.bytesSince = 0;
   }
 
   /** All was read: what has neither opening nor checkpoint belongs to sessions that have ended. */

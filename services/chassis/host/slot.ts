@@ -1,6 +1,7 @@
 import { ablated } from '../ablation.ts';
 import type { Language } from '../protocol/language.ts';
 import type { PlacedRecord, Refused } from '../protocol/record.ts';
+import { weightOf } from '../protocol/record-weight.ts';
 import { readCheckpoint } from '../protocol/saved-entry.ts';
 import { foldEntry, newEntry, type ServiceEntry, standByOf } from '../protocol/service-fold.ts';
 import type { AnyLogic } from '../protocol/service-logic.ts';
@@ -22,6 +23,10 @@ export type Seat = {
   firstNeeded: number;
   /** Records folded since the last checkpoint that was read back. */
   sinceCheckpoint: number;
+  /** About the bytes of those records, contents included. */
+  bytesSince: number;
+  /** Bytes of the state in the newest checkpoint that was written or read; 0 without one. */
+  checkpointBytes: number;
   /** Position at which the newest checkpoint was written. */
   carriedAt: number;
   /** Decide even without causes: facts changed. */
@@ -67,8 +72,16 @@ export class Slot {
     if (known !== undefined) return known;
     const entry = newEntry(logic, this.session);
     const offsets = { firstNeeded: Number.POSITIVE_INFINITY, rootCursor: -1, carriedAt: -1 };
-    const counts = { ...offsets, beginning: -1, sinceCheckpoint: 0 };
-    const seat: Seat = { logic, entry, known: false, waiting: [], kick: false, ...counts };
+    const counts = { ...offsets, beginning: -1, sinceCheckpoint: 0, bytesSince: 0 };
+    const seat: Seat = {
+      logic,
+      entry,
+      known: false,
+      waiting: [],
+      kick: false,
+      checkpointBytes: 0,
+      ...counts,
+    };
     this.seats.set(logic.name, seat);
     return seat;
   }
@@ -119,7 +132,10 @@ export function foldSeat(seat: Seat, record: PlacedRecord, fold: CoreFold): Core
   const step = fold(core, seat.logic.language);
   const before = seat.entry;
   seat.entry = foldEntry(seat.logic, before, { record, step });
-  if (seat.entry !== before) seat.sinceCheckpoint += 1;
+  if (seat.entry !== before) {
+    seat.sinceCheckpoint += 1;
+    seat.bytesSince += weightOf(record.body);
+  }
   const { status } = step.core;
   // What nobody here understands may be the beginning of a session.
   if (!seat.known && (status !== 'unknown' || standByOf(seat.entry) !== undefined)) {
@@ -143,6 +159,8 @@ export function restoreSeat(seat: Seat, record: PlacedRecord): void {
   seat.beginning = body.beginning ?? -1;
   seat.kick = true;
   seat.sinceCheckpoint = 0;
+  seat.bytesSince = 0;
+  seat.checkpointBytes = body.state.bytes;
   seat.rootCursor = body.cursor.offset;
   seat.firstNeeded = Math.min(offset, body.cursor.offset + 1);
   seat.waiting = seat.waiting.filter((one) => one.offset > body.cursor.offset);

@@ -10,7 +10,15 @@ import { SessionTable } from '../../../../../services/chassis/host/session-table
 import type { Batch } from '../../../../../services/chassis/host/writer.ts';
 import { MemoryCluster } from '../../../../../services/chassis/log/memory/memory-cluster.ts';
 import type { CheckpointBody } from '../../../../../services/chassis/protocol/record.ts';
-import { headerOf, idleLogic, placed } from '../../../../support/placed-record.ts';
+import { weightOf } from '../../../../../services/chassis/protocol/record-weight.ts';
+import {
+  headerOf,
+  idleLogic,
+  opening,
+  placed,
+  turn,
+  unknown,
+} from '../../../../support/placed-record.ts';
 import { quietPorts } from '../../../../support/quiet-ports.ts';
 import { VirtualClock } from '../../../../support/virtual-clock.ts';
 import { openingBody } from '../../../../support/written-session.ts';
@@ -83,4 +91,48 @@ test('one look writes so many and no more, those that hold the mark longest firs
   idle.round();
   expect(idle.written).toBe(limits.checkpointsPerRound);
   expect(idle.mark).toBe(limits.checkpointsPerRound);
+});
+
+/** A session whose state holds all that was said in it, checkpointed as a host does. */
+function growingSession(records: number) {
+  const logic = idleLogic<readonly string[]>({
+    initial: () => [],
+    evolve: (state, { content }) => {
+      const { message } = content as unknown as Record<string, { body: string } | undefined>;
+      return message === undefined ? state : [...state, message.body];
+    },
+  });
+  const table = new SessionTable([{ logic, topics: [] }], new ClosedSessions(at, []));
+  const log = { bytes: 0, checkpointBytes: 0, position: 0 };
+  const push = ({ records: [draft] }: Batch): void => {
+    const body = draft?.body as CheckpointBody;
+    log.checkpointBytes += body.state.bytes;
+    table.noteCheckpoint(headerOf(draft?.id ?? '', body), log.position);
+    log.position += 1;
+  };
+  const checkpoints = new Checkpoints({
+    ports: quietPorts(new MemoryCluster().connect('one'), new VirtualClock()),
+    identity: { incarnation: 'inc', host: 'one', release: '0.0.0-test' },
+    ownership: { epochOf: () => 1, renew: () => undefined },
+    ...{ acceptance: {}, writer: { push } },
+  } as unknown as CheckpointParts);
+  const read = (record: ReturnType<typeof placed>): void => {
+    table.fold(record, { catchingUp: false, marks: new Map() });
+    log.bytes += weightOf(record.body);
+    log.position += 1;
+  };
+  read(opening());
+  for (let one = 0; one < records; one += 1) {
+    read(turn(log.position, [unknown(`${one} ${'x'.repeat(1_000)}`)]));
+    const at = { position: log.position, stretch: Number.MAX_SAFE_INTEGER };
+    checkpoints.round(table.slots(), at);
+  }
+  return log;
+}
+
+test('checkpoints of a state that grows with its session take a bounded share of the log', () => {
+  const [short, long] = [growingSession(1_000), growingSession(8_000)];
+  expect(short.checkpointBytes).toBeGreaterThan(0);
+  expect(long.checkpointBytes).toBeLessThan(long.bytes / 3);
+  expect(long.bytes / short.bytes).toBeLessThan(8.1);
 });
