@@ -53,7 +53,7 @@ class ContentShelf {
  * by what acceptance needs.
  */
 async function* itemsOf(source: SessionSource, release: string): AsyncGenerator<ExportItem> {
-  const { session, topic, partition, whole } = source;
+  const { session, topic, partition, whole, anonymised } = source;
   const acceptance = copyAcceptance(source.acceptance);
   const shelf = new ContentShelf();
   let begun = false;
@@ -66,7 +66,8 @@ async function* itemsOf(source: SessionSource, release: string): AsyncGenerator<
     }
     if (!begun) {
       const place = { session, topic, partition, release, from: record.offset };
-      yield { export: exportVersion, ...place, acceptance, whole };
+      const mark = anonymised === undefined ? {} : { anonymised };
+      yield { export: exportVersion, ...place, acceptance, whole, ...mark };
     }
     begun = true;
     yield* others;

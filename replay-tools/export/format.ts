@@ -22,6 +22,8 @@ export type ExportHead = Readonly<{
   from: number;
   acceptance: AcceptanceState;
   whole: boolean;
+  /** Names and texts were replaced, ids and digests computed again over what stands here. */
+  anonymised?: true;
 }>;
 
 /** A record of the session. Contents without body are found in an earlier line by digest. */

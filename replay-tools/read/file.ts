@@ -117,10 +117,12 @@ export async function parseExport(
 ): Promise<SessionSource> {
   const reading = new ExportReading(origin);
   for await (const line of linesOf(chunks)) reading.take(line);
-  const { session, topic, partition, from, acceptance, whole, release } = reading.finish();
+  const { session, topic, partition, from, acceptance, whole, release, anonymised } =
+    reading.finish();
   const { records } = reading;
   return {
     ...{ session, topic, partition, from, acceptance, whole, release },
+    ...(anonymised === undefined ? {} : { anonymised }),
     origin: `file ${origin}`,
     async *records() {
       yield* records;

@@ -23,6 +23,8 @@ export type SessionSource = Readonly<{
   whole: boolean;
   /** Release of the program that wrote the records down, where it is not the log itself. */
   release?: string;
+  /** Names and texts were replaced: decisions cannot be computed again. */
+  anonymised?: true;
   /** Reads them from the start; can be called again. */
   records(): AsyncIterable<SourceRecord>;
   /** What comes after those, as it comes; never ends. Absent where nothing comes. */

@@ -85,6 +85,10 @@ class Verification {
   }
 
   private decideAgain(record: PlacedRecord, body: TurnBody): void {
+    if (this.judged.source.anonymised === true) {
+      this.findings.hash(body, 'the session was anonymised, and its decisions saw other texts');
+      return;
+    }
     const logic = this.logics(body.service, body.behaviour);
     if (logic?.behaviour !== body.behaviour) {
       this.findings.hash(body, carried(body.service, logic));
@@ -161,7 +165,7 @@ class Verification {
   private checkCheckpoint(record: PlacedRecord, body: CheckpointBody, whole: boolean): void {
     const { service, release } = body;
     this.findings.count(service, { checkpoints: 1 });
-    if (!whole) return;
+    if (!whole || this.judged.source.anonymised === true) return;
     this.differ(stateHashDifference(record, body));
     const logic = this.logics(service, body.behaviour ?? 1);
     const written = `checkpoints of ${service} (release ${release}, fold ${body.fold}) were checked by hash only`;

@@ -7,8 +7,14 @@ import { down } from './commands/down.ts';
 import { goalCancel } from './commands/goal-cancel.ts';
 import { goalFollow } from './commands/goal-follow.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
+import { replayAnonymise } from './commands/replay-anonymise.ts';
+import { replayContext } from './commands/replay-context.ts';
+import { replayCost } from './commands/replay-cost.ts';
+import { replayDiff } from './commands/replay-diff.ts';
 import { replayExport } from './commands/replay-export.ts';
 import { replayFirstFailure } from './commands/replay-first-failure.ts';
+import { replayImport } from './commands/replay-import.ts';
+import { replayDag, replayGantt } from './commands/replay-picture.ts';
 import { replayVerify } from './commands/replay-verify.ts';
 import { replayWhy } from './commands/replay-why.ts';
 import { servicesList, servicesReinstate, servicesRetire } from './commands/services.ts';
@@ -53,7 +59,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   {
     name: 'replay',
     about: 'understand, prove and keep recorded sessions; touches nothing',
-    commands: [replayShow, replayWhy, replayFirstFailure, replayVerify, replayExport],
+    commands: [
+      ...[replayShow, replayWhy, replayFirstFailure, replayContext, replayDiff],
+      ...[replayCost, replayGantt, replayDag, replayVerify],
+      ...[replayExport, replayImport, replayAnonymise],
+    ],
   },
 ];
 

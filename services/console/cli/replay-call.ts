@@ -3,7 +3,6 @@ import type { History } from '../../../replay-tools/read/history.ts';
 import type { SessionSource } from '../../../replay-tools/read/source.ts';
 import type { Palette } from '../../../replay-tools/show/palette.ts';
 import { type Call, type OptionSpec, textOption, writeJson } from './context.ts';
-import { UsageError } from './exit-code.ts';
 import { paletteOf } from './palette.ts';
 import type { SourceName } from './session-source.ts';
 
@@ -37,11 +36,12 @@ export function wantedOf(call: Call, id: string = call.args[0] ?? '') {
 export async function withHistory<T>(
   call: Call,
   work: (history: History, source: SessionSource) => Promise<T> | T,
+  id?: string,
 ): Promise<T> {
   const { withSession } = await import('./session-source.ts');
   const { judgeSession } = await import('../../../replay-tools/read/session.ts');
   const { History } = await import('../../../replay-tools/read/history.ts');
-  return await withSession(wantedOf(call), async (source) =>
+  return await withSession(wantedOf(call, id), async (source) =>
     work(new History(await judgeSession(source)), source),
   );
 }
@@ -59,12 +59,4 @@ export function layoutOf({ terminal }: Pick<Call, 'terminal'>): {
 export function tell(call: Call, document: () => unknown, lines: () => readonly string[]): void {
   if (call.json) writeJson(call, document());
   else call.terminal.out(`${lines().join('\n')}\n`);
-}
-
-/** An option that is a whole number from 1 up. */
-export function countOption(call: Call, name: string, fallback: number): number {
-  const text = textOption(call, name);
-  if (text === undefined) return fallback;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} "${text}" is not a number from 1 up`, 'Write digits only.');
 }

@@ -44,6 +44,13 @@ describe('the command line', () => {
     ['replay', 'show'],
     ['replay', 'why'],
     ['replay', 'first-failure'],
+    ['replay', 'context'],
+    ['replay', 'diff'],
+    ['replay', 'cost'],
+    ['replay', 'gantt'],
+    ['replay', 'dag'],
+    ['replay', 'import'],
+    ['replay', 'anonymise'],
   ])('has an example in the help of %s %s', async (...words) => {
     const { code, stdout } = await run(...words, '--help');
     expect(code).toBe(0);

@@ -1,0 +1,73 @@
+import type { JsonValue } from '../../schemas/json.ts';
+import { count, fullText } from '../show/figures.ts';
+import { plainPalette } from '../show/palette.ts';
+import type { RowOptions } from '../show/rows.ts';
+import { wrapTo } from '../show/wrap.ts';
+import type { ContextWindow } from './context.ts';
+
+/** A context window for people and, the same without places in this program, for documents. */
+
+type Message = ContextWindow['messages'][number];
+
+function saidBy(message: Message): readonly string[] {
+  switch (message.role) {
+    case 'tool': {
+      const head = `${message.isError ? 'error of' : 'result of'} ${message.toolName} (${message.toolCallId})`;
+      return [head, ...fullText(message.result)];
+    }
+    case 'assistant': {
+      const calls = message.toolCalls.map(
+        ({ id, name, arguments: given }) => `calls ${name}(${JSON.stringify(given)}) as ${id}`,
+      );
+      return [...(message.text === '' ? [] : fullText(message.text)), ...calls];
+    }
+    default:
+      return fullText(message.text);
+  }
+}
+
+function messageLines(message: Message, tokens: number, options: RowOptions): readonly string[] {
+  const { palette = plainPalette, columns } = options;
+  const head = palette.heading(`${message.role} (${tokens} tokens by estimate)`);
+  const lines = saidBy(message).map((line) => `    ${line}`);
+  const fit = columns === undefined ? lines : lines.flatMap((line) => wrapTo(line, columns, 4));
+  return ['', head, ...fit];
+}
+
+function tokensText({ tokens }: ContextWindow): string {
+  const { input, output, estimated } = tokens;
+  if (input === undefined) return `${estimated} in by estimate; nobody answered`;
+  return `${input} in and ${output ?? 0} out, counted by the provider (${estimated} in by estimate)`;
+}
+
+export function contextLines(window: ContextWindow, options: RowOptions = {}): readonly string[] {
+  const { palette = plainPalette } = options;
+  const { agent, attempt, step, request, outcome, model, tools, tokens } = window;
+  const end = outcome === undefined ? 'not answered' : `${outcome.event.type} at ${outcome.place}`;
+  const offered = tools.map(({ name }) => name).join(', ');
+  return [
+    palette.heading(`Context of agent ${agent} (attempt ${attempt}), step ${step}`),
+    `Request  ${request.place}, ${end}`,
+    `Model    ${model}, at most ${window.outputTokensMax} tokens out, ${window.timeoutMs} ms`,
+    `Tokens   ${tokensText(window)}`,
+    `Tools    ${offered === '' ? 'none' : `${offered} (${tokens.tools} tokens by estimate)`}`,
+    `Window   ${count(window.messages.length, 'message')}`,
+    ...window.messages.flatMap((one, index) =>
+      messageLines(one, tokens.messages[index] ?? 0, options),
+    ),
+  ];
+}
+
+/** As one JSON document. */
+export function contextDocument(window: ContextWindow) {
+  const { request, outcome, ...rest } = window;
+  const placed = ({ place, address, event }: ContextWindow['request']) => {
+    const { type, data } = event;
+    return { place, address, type, data: data as unknown as JsonValue };
+  };
+  return {
+    ...rest,
+    request: placed(request),
+    ...(outcome === undefined ? {} : { outcome: placed(outcome) }),
+  };
+}

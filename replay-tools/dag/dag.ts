@@ -1,0 +1,75 @@
+import { LongreinError } from '../../services/chassis/errors.ts';
+import { type Happening, type History, textIn } from '../read/history.ts';
+
+/** The plan of a session as a graph, with what became of each task. */
+
+export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped' | 'cancelled';
+
+export type DagTask = Readonly<{
+  id: string;
+  agent: string;
+  pool: string;
+  needs: readonly string[];
+  status: TaskStatus;
+  attempts: number;
+  /** From its first schedule to its end, or to the newest event; 0 where it never began. */
+  durationMs: number;
+  code: string;
+  /** 0 for tasks that need nothing; else one more than the deepest that is needed. */
+  layer: number;
+}>;
+
+const ends: Readonly<Record<string, TaskStatus>> = {
+  'task.completed': 'completed',
+  'task.abandoned': 'failed',
+  'task.skipped': 'skipped',
+  'task.cancelled': 'cancelled',
+};
+
+type Planned = Pick<DagTask, 'id' | 'agent' | 'pool' | 'needs'>;
+
+function fateOf(history: History, { id }: Planned): Omit<DagTask, keyof Planned | 'layer'> {
+  const own = history.entries.filter(({ scope }) => scope.task === id);
+  const begun = own.filter(({ event }) => event.type === 'task.scheduled');
+  const end = own.findLast(({ event }) => ends[event.type] !== undefined);
+  const last: Happening | undefined = end ?? history.entries.at(-1);
+  const [first] = begun;
+  return {
+    status: ends[end?.event.type ?? ''] ?? (first === undefined ? 'pending' : 'running'),
+    attempts: begun.length,
+    durationMs: first === undefined ? 0 : (last?.event.atMs ?? 0) - first.event.atMs,
+    code: end === undefined ? '' : textIn(end, 'code'),
+  };
+}
+
+function layersOf(tasks: readonly Planned[]): ReadonlyMap<string, number> {
+  const layers = new Map<string, number>();
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  const layer = (id: string): number => {
+    const known = layers.get(id);
+    if (known !== undefined) return known;
+    // An accepted plan has no cycle; a broken one must not hang this.
+    layers.set(id, 0);
+    const needs = byId.get(id)?.needs ?? [];
+    const own = needs.length === 0 ? 0 : 1 + Math.max(...needs.map(layer));
+    layers.set(id, own);
+    return own;
+  };
+  for (const { id } of tasks) layer(id);
+  return layers;
+}
+
+/** The tasks of the accepted plan, in its order. Throws LongreinError PLAN_NONE. */
+export function dagOf(history: History): readonly DagTask[] {
+  const accepted = history.entries.findLast(({ event }) => event.type === 'plan.accepted');
+  if (accepted?.event.type !== 'plan.accepted') {
+    const message = `${history.session} has no accepted plan`;
+    throw new LongreinError('PLAN_NONE', message, { fix: 'see why: longrein replay show' });
+  }
+  const { tasks } = accepted.event.data;
+  const layers = layersOf(tasks);
+  return tasks.map(({ id, agent, pool, needs }) => {
+    const planned = { id, agent, pool, needs };
+    return { ...planned, ...fateOf(history, planned), layer: layers.get(id) ?? 0 };
+  });
+}
