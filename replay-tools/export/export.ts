@@ -53,7 +53,7 @@ class ContentShelf {
  * by what acceptance needs.
  */
 async function* itemsOf(source: SessionSource, release: string): AsyncGenerator<ExportItem> {
-  const { session, topic, partition, whole, anonymised } = source;
+  const { session, topic, partition, whole, anonymised, fork } = source;
   const acceptance = copyAcceptance(source.acceptance);
   const shelf = new ContentShelf();
   let begun = false;
@@ -66,7 +66,10 @@ async function* itemsOf(source: SessionSource, release: string): AsyncGenerator<
     }
     if (!begun) {
       const place = { session, topic, partition, release, from: record.offset };
-      const mark = anonymised === undefined ? {} : { anonymised };
+      const mark = {
+        ...(anonymised === undefined ? {} : { anonymised }),
+        ...(fork === undefined ? {} : { fork }),
+      };
       yield { export: exportVersion, ...place, acceptance, whole, ...mark };
     }
     begun = true;

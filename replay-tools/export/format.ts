@@ -24,6 +24,8 @@ export type ExportHead = Readonly<{
   whole: boolean;
   /** Names and texts were replaced, ids and digests computed again over what stands here. */
   anonymised?: true;
+  /** A rehearsal, and what it shares with whom. */
+  fork?: Readonly<{ session: string; of: string; at: string; shared: number }>;
 }>;
 
 /** A record of the session. Contents without body are found in an earlier line by digest. */

@@ -117,12 +117,13 @@ export async function parseExport(
 ): Promise<SessionSource> {
   const reading = new ExportReading(origin);
   for await (const line of linesOf(chunks)) reading.take(line);
-  const { session, topic, partition, from, acceptance, whole, release, anonymised } =
-    reading.finish();
+  const head = reading.finish();
+  const { session, topic, partition, from, acceptance, whole, release, anonymised, fork } = head;
   const { records } = reading;
   return {
     ...{ session, topic, partition, from, acceptance, whole, release },
     ...(anonymised === undefined ? {} : { anonymised }),
+    ...(fork === undefined ? {} : { fork }),
     origin: `file ${origin}`,
     async *records() {
       yield* records;

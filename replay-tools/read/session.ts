@@ -66,7 +66,8 @@ export async function judgeSession(source: SessionSource): Promise<JudgedSession
   let core = unknownSession(source.session);
   let others = 0;
   for await (const record of source.records()) {
-    const accepted = accept(acceptance, record.header);
+    // A rehearsal has no owners: what it holds was decided to count when it was made.
+    const accepted = accept(acceptance, record.header) || source.fork !== undefined;
     if (record.header.session !== source.session) {
       others += 1;
       continue;

@@ -25,6 +25,8 @@ export type SessionSource = Readonly<{
   release?: string;
   /** Names and texts were replaced: decisions cannot be computed again. */
   anonymised?: true;
+  /** A rehearsal in memory that shares the first records with another session, by whose id its records go. */
+  fork?: Readonly<{ session: string; of: string; at: string; shared: number }>;
   /** Reads them from the start; can be called again. */
   records(): AsyncIterable<SourceRecord>;
   /** What comes after those, as it comes; never ends. Absent where nothing comes. */

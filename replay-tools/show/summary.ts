@@ -82,13 +82,25 @@ function errorLines(events: readonly SeenEvent[]): Line[] {
   });
 }
 
+function sessionLines({ source }: JudgedSession, status: string): Line[] {
+  const { fork, session } = source;
+  if (fork === undefined) return [['Session', `${session}, ${status}`]];
+  return [
+    ['Session', `${fork.session}, ${status}`],
+    [
+      'Fork',
+      `of ${fork.of} at ${fork.at}: rehearsed in memory, nothing was called and nothing spent`,
+    ],
+  ];
+}
+
 /** The lines above the events, name and text. */
 export function summaryLines(session: JudgedSession): readonly Line[] {
   const { source, records } = session;
   const events = effectiveEvents(session);
   const offsets = `offsets ${records[0]?.record.offset} to ${records.at(-1)?.record.offset}`;
   return [
-    ['Session', `${source.session}, ${statusOf(session, events)}`],
+    ...sessionLines(session, statusOf(session, events)),
     ...goalLines(events.find(({ type }) => openings.has(type))),
     ...ownerLines(session),
     ...planLines(events),

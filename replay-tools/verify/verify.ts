@@ -85,6 +85,10 @@ class Verification {
   }
 
   private decideAgain(record: PlacedRecord, body: TurnBody): void {
+    if (this.judged.source.fork !== undefined && body.release === 'rehearsal') {
+      this.findings.hash(body, 'it was rehearsed with a candidate, which is not part of the file');
+      return;
+    }
     if (this.judged.source.anonymised === true) {
       this.findings.hash(body, 'the session was anonymised, and its decisions saw other texts');
       return;

@@ -8,11 +8,13 @@ import { goalCancel } from './commands/goal-cancel.ts';
 import { goalFollow } from './commands/goal-follow.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
 import { replayAnonymise } from './commands/replay-anonymise.ts';
+import { replayBacktest } from './commands/replay-backtest.ts';
 import { replayContext } from './commands/replay-context.ts';
 import { replayCost } from './commands/replay-cost.ts';
 import { replayDiff } from './commands/replay-diff.ts';
 import { replayExport } from './commands/replay-export.ts';
 import { replayFirstFailure } from './commands/replay-first-failure.ts';
+import { replayFork, replayRetry } from './commands/replay-fork.ts';
 import { replayImport } from './commands/replay-import.ts';
 import { replayDag, replayGantt } from './commands/replay-picture.ts';
 import { replayVerify } from './commands/replay-verify.ts';
@@ -62,6 +64,7 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     commands: [
       ...[replayShow, replayWhy, replayFirstFailure, replayContext, replayDiff],
       ...[replayCost, replayGantt, replayDag, replayVerify],
+      ...[replayFork, replayRetry, replayBacktest],
       ...[replayExport, replayImport, replayAnonymise],
     ],
   },

@@ -50,6 +50,9 @@ describe('the command line', () => {
     ['replay', 'gantt'],
     ['replay', 'dag'],
     ['replay', 'import'],
+    ['replay', 'fork'],
+    ['replay', 'retry'],
+    ['replay', 'backtest'],
     ['replay', 'anonymise'],
   ])('has an example in the help of %s %s', async (...words) => {
     const { code, stdout } = await run(...words, '--help');

@@ -1,0 +1,144 @@
+import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Verdict } from '../../../../replay-tools/backtest/backtest.ts';
+import { LongreinError, toError } from '../../../chassis/errors.ts';
+import { sha256 } from '../../../chassis/protocol/hash.ts';
+import { type Call, type CommandSpec, textOption } from '../context.ts';
+import { exitCodes, UsageError } from '../exit-code.ts';
+import { asObjects, readRows } from '../query-rows.ts';
+import { layoutOf, sourceOptions, tell, wantedOf } from '../replay-call.ts';
+import { settingOf } from '../replay-settings.ts';
+
+const candidates = ['plan', 'policy', 'prompt', 'system', 'model', 'tool'] as const;
+
+/** A candidate over many recorded sessions. */
+export const replayBacktest: CommandSpec = {
+  name: 'backtest',
+  about: 'what a candidate would have decided otherwise over many recorded sessions; calls nothing',
+  options: [
+    {
+      flags: '--over <query>',
+      about: 'SQL that gives session_id, or a directory of exported sessions',
+    },
+    ...candidates.map((name) => ({
+      flags: `--${name} <new>`,
+      about: ['plan', 'policy', 'tool'].includes(name) ? `a ${name} file` : `another ${name}`,
+    })),
+    { flags: '--sample <n>', about: 'so many of them, always the same ones' },
+    { flags: '--state <file>', about: 'kept as it goes: run again with it to go on' },
+    ...sourceOptions.filter(({ flags }) => flags.startsWith('--source')),
+  ],
+  examples: [
+    `longrein replay backtest --policy new.yaml --over "SELECT session_id FROM sessions WHERE tenant = 'acme'"`,
+    'longrein replay backtest --model scripted/other --over exports --sample 100 --state run.jsonl',
+  ],
+  async run(call) {
+    const { candidateOf } = await import('../../../../replay-tools/fork/candidate.ts');
+    const { reportOf } = await import('../../../../replay-tools/backtest/backtest.ts');
+    const { backtestLines } = await import('../../../../replay-tools/backtest/backtest-text.ts');
+    const given = candidates.flatMap((name) => {
+      const value = textOption(call, name);
+      return value === undefined ? [] : [`${name}=${value}`];
+    });
+    const candidate = candidateOf(await Promise.all(given.map((one) => settingOf(call, one))));
+    const sessions = sampled(await sessionsOf(call), textOption(call, 'sample'));
+    const verdicts = await runAll(call, { sessions, candidate, key: sha256(given.join('\n')) });
+    const report = reportOf(candidate.says, verdicts);
+    tell(
+      call,
+      () => ({ ...report, verdicts }),
+      () => backtestLines(report, layoutOf(call)),
+    );
+    return exitCodes.done;
+  },
+};
+
+async function sessionsOf(call: Call): Promise<readonly string[]> {
+  const over = textOption(call, 'over');
+  if (over === undefined)
+    throw new UsageError('--over is missing', 'Give SQL that selects session_id, or a directory.');
+  const directory = resolve(call.workingDir, over);
+  if (!/\s/.test(over) && (await stat(directory).catch(() => undefined))?.isDirectory()) {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.jsonl')).sort();
+    return names.map((name) => join(directory, name));
+  }
+  const { queryClickhouse } = await import('../clickhouse-query.ts');
+  const { text } = await queryClickhouse(call.environment, {
+    sql: over,
+    format: 'JSONCompact',
+    parameters: {},
+  });
+  const rows = asObjects(readRows(text));
+  if (rows.length > 0 && rows[0]?.['session_id'] === undefined)
+    throw new UsageError('the query of --over gives no column session_id', 'Select session_id.');
+  return rows.map((row) => String(row['session_id']));
+}
+
+/** The same sessions every time, spread over all of them. */
+function sampled(sessions: readonly string[], sample: string | undefined): readonly string[] {
+  if (sample === undefined) return sessions;
+  if (!/^[1-9]\d{0,8}$/.test(sample))
+    throw new UsageError(`--sample "${sample}" is not a number from 1 up`, 'Write digits only.');
+  return sessions.toSorted((a, b) => (sha256(a) < sha256(b) ? -1 : 1)).slice(0, Number(sample));
+}
+
+type Candidate = import('../../../../replay-tools/fork/candidate.ts').Candidate;
+type Run = Readonly<{ sessions: readonly string[]; candidate: Candidate; key: string }>;
+
+async function runAll(call: Call, run: Run): Promise<readonly Verdict[]> {
+  const file = textOption(call, 'state');
+  const path = file === undefined ? undefined : resolve(call.workingDir, file);
+  const known = await readState(path, run.key);
+  const verdicts: Verdict[] = [];
+  const isShown = call.terminal.errIsTty && !call.json;
+  for (const [index, name] of run.sessions.entries()) {
+    const verdict = known.get(name) ?? (await one(call, name, run.candidate));
+    verdicts.push(verdict);
+    if (path !== undefined && !known.has(name))
+      await appendFile(path, `${JSON.stringify({ name, verdict })}\n`);
+    if (isShown) call.terminal.err(`\r${index + 1} of ${run.sessions.length} sessions`);
+  }
+  if (isShown && run.sessions.length > 0) call.terminal.err('\r\x1b[K');
+  return verdicts;
+}
+
+async function one(call: Call, name: string, candidate: Candidate): Promise<Verdict> {
+  const { withSession } = await import('../session-source.ts');
+  const { judgeSession } = await import('../../../../replay-tools/read/session.ts');
+  const { History } = await import('../../../../replay-tools/read/history.ts');
+  const { backtest } = await import('../../../../replay-tools/backtest/backtest.ts');
+  try {
+    return await withSession(wantedOf(call, name), async (source) =>
+      backtest(new History(await judgeSession(source)), candidate),
+    );
+  } catch (thrown) {
+    // One session that cannot be read must not end the run; the report counts it.
+    if (!(thrown instanceof LongreinError) || thrown.retryable) throw thrown;
+    const none = { same: 0, taken: 0, unknown: 0, costNanoUsd: 0, knownNanoUsd: 0 };
+    return { session: name, verdict: 'unreadable', ...none, reason: thrown.message };
+  }
+}
+
+/** What an earlier run found, by session. Throws STATE_OTHER for the state of another candidate. */
+async function readState(path: string | undefined, key: string): Promise<Map<string, Verdict>> {
+  const known = new Map<string, Verdict>();
+  if (path === undefined) return known;
+  const text = await readFile(path, 'utf8').catch((thrown: unknown) => {
+    if ((toError(thrown) as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw thrown;
+  });
+  const [head, ...lines] = text.split('\n').filter((line) => line !== '');
+  if (head === undefined) {
+    await writeFile(path, `${JSON.stringify({ candidate: key })}\n`);
+    return known;
+  }
+  if ((JSON.parse(head) as { candidate?: string }).candidate !== key)
+    throw new LongreinError('STATE_OTHER', `${path} is the state of another candidate`, {
+      fix: 'name another file, or delete it to begin again',
+    });
+  for (const line of lines) {
+    const { name, verdict } = JSON.parse(line) as { name: string; verdict: Verdict };
+    known.set(name, verdict);
+  }
+  return known;
+}
