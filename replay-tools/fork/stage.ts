@@ -77,7 +77,11 @@ export class Stage {
       const before = this.entries.get(logic.name);
       if (before === undefined) continue;
       const own = this.candidate.ofService?.(logic.name, recorded);
-      const entry = foldEntry(logic, before, own === undefined ? { record, step } : { record: own });
+      const entry = foldEntry(
+        logic,
+        before,
+        own === undefined ? { record, step } : { record: own },
+      );
       this.entries.set(logic.name, entry);
       const known = this.after.get(logic.name) ?? new Map<string, ServiceEntry>();
       this.after.set(logic.name, known.set(record.header.id, entry));

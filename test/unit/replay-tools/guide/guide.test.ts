@@ -1,0 +1,203 @@
+import childProcess from 'node:child_process';
+import dns from 'node:dns';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { packageRoot } from '../../../../services/chassis/config/package-root.ts';
+import { runCli } from '../../../../services/console/cli/program.ts';
+import { fakeTerminal } from '../../../support/fake-terminal.ts';
+import { recordWorld } from '../../../support/recorded-world.ts';
+import { exportFromWorld } from '../../../support/world-session.ts';
+
+/**
+ * The guide, line by line, on a session that really failed; and every verb, with the network and other processes
+ * forbidden. What a verb tries is counted.
+ */
+
+const directory = mkdtempSync(join(tmpdir(), 'longrein-guide-'));
+const attempts: string[] = [];
+
+/** The ways out of this process. Each is counted and refused. */
+function forbid(): () => void {
+  const doors: readonly (readonly [object, readonly string[]])[] = [
+    [net.Socket.prototype, ['connect']],
+    [net, ['connect', 'createConnection']],
+    [http, ['request', 'get']],
+    [dns, ['lookup', 'resolve']],
+    [childProcess, ['spawn', 'spawnSync', 'exec', 'execFile', 'execFileSync', 'fork']],
+    [globalThis, ['fetch']],
+  ];
+  const undo = doors.flatMap(([owner, names]) =>
+    names.map((name) => {
+      const real: unknown = Reflect.get(owner, name);
+      Reflect.set(owner, name, () => {
+        attempts.push(name);
+        throw new Error(`${name} is forbidden here`);
+      });
+      return () => void Reflect.set(owner, name, real);
+    }),
+  );
+  syncBuiltinESMExports();
+  return () => {
+    for (const one of undo) one();
+    syncBuiltinESMExports();
+  };
+}
+
+let allow: () => void = () => undefined;
+
+beforeAll(async () => {
+  const { world, goals } = await recordWorld();
+  const write = async (name: string, session: string): Promise<void> =>
+    writeFileSync(join(directory, name), await exportFromWorld(world, session));
+  await write('failed.jsonl', goals.failing.session);
+  await write('asked.jsonl', goals.asked.session);
+  allow = forbid();
+});
+
+afterAll(() => {
+  allow();
+  rmSync(directory, { recursive: true });
+});
+
+async function run(words: readonly string[]) {
+  const terminal = fakeTerminal();
+  const environment = { LONGREIN_STATE_DIR: join(directory, 'state') };
+  const code = await runCli(words, { environment, workingDir: directory, terminal });
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+const guide = readFileSync(join(packageRoot, 'docs/replay.md'), 'utf8');
+
+/** Files that the guide shows, and its commands, in order. */
+const steps = [...guide.matchAll(/^```(sh|yaml)(?: (\S+))?\n([\s\S]*?)^```$/gm)].flatMap(
+  ([, kind, file, text = '']) =>
+    kind === 'yaml'
+      ? [{ file, text }]
+      : text
+          .trim()
+          .split('\n')
+          .map((command) => ({ file: undefined, text: command })),
+);
+
+describe('the guide', () => {
+  test('every command in it does what it says, on a session that failed', async () => {
+    const said = new Map<string, string>();
+    for (const { file, text } of steps) {
+      if (file !== undefined) {
+        writeFileSync(join(directory, file), text);
+        continue;
+      }
+      const { code, stdout, stderr } = await run(text.split(' ').slice(1));
+      expect({ text, code, stderr }).toEqual({ text, code: 0, stderr: '' });
+      expect(stdout).not.toBe('');
+      said.set(text, stdout);
+    }
+    expect(said.size).toBeGreaterThan(18);
+    const of = (start: string): string =>
+      [...said].find(([command]) => command.startsWith(`longrein replay ${start}`))?.[1] ?? '';
+    expect(of('show failed.jsonl')).toMatch(/^Session {2}ses_[0-9a-f]{32}, failed\n/);
+    expect(of('first-failure')).toMatch(/^\d+\.0 tool\.failed made it inevitable: /);
+    expect(of('verify failed.jsonl')).toContain('IDENTICAL\n');
+    expect(of('show fixed.jsonl')).toMatch(
+      /^Session {2}ses_[0-9a-f]{32}, completed\nFork {5}of ses_/,
+    );
+    expect(of('diff')).toMatch(/status +failed, TOOL_BROKE +completed/);
+    expect(of('verify for-others.jsonl')).toContain('some of it by hash only');
+  });
+});
+
+const calls: Readonly<Record<string, readonly string[]>> = {
+  show: ['failed.jsonl'],
+  why: ['failed.jsonl', 'last'],
+  'first-failure': ['failed.jsonl'],
+  context: ['asked.jsonl'],
+  diff: ['failed.jsonl', 'asked.jsonl'],
+  cost: ['asked.jsonl'],
+  gantt: ['failed.jsonl', '--svg', 'time.svg'],
+  dag: ['failed.jsonl', '--svg', 'plan.svg'],
+  verify: ['asked.jsonl'],
+  fork: ['asked.jsonl', '--at', 'first', '--set', 'model=scripted/other'],
+  retry: ['failed.jsonl'],
+  backtest: ['--model', 'scripted/other', '--over', '.'],
+  export: ['asked.jsonl', '--out', 'again.jsonl'],
+  import: ['asked.jsonl'],
+  anonymise: ['asked.jsonl', '--out', 'other.jsonl'],
+};
+
+describe('nothing is touched', () => {
+  test('every verb is tried', async () => {
+    const { stdout } = await run(['replay', '--help']);
+    const verbs = [...stdout.matchAll(/^ {2}([a-z-]+) (?:.*)? {2,}\S/gm)].map((found) => found[1]);
+    expect(verbs.filter((verb) => verb !== 'help').toSorted()).toEqual(
+      Object.keys(calls).toSorted(),
+    );
+  });
+
+  test.each(Object.entries(calls))(
+    '%s makes no attempt, and has a document',
+    async (verb, words) => {
+      expect((await run(['replay', verb, ...words])).code).toBe(0);
+      const { code, stdout, stderr } = await run(['replay', verb, ...words, '--json']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(() => JSON.parse(stdout)).not.toThrow();
+      expect(attempts).toEqual([]);
+    },
+  );
+
+  test('what would touch the world is refused', async () => {
+    for (const words of [
+      ['--tools', 'live'],
+      ['--models', 'live'],
+    ]) {
+      const { code, stdout } = await run(['replay', 'retry', 'failed.jsonl', ...words, '--json']);
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'FORK_NOT_LIVE' } });
+    }
+    expect(attempts).toEqual([]);
+  });
+
+  test('the count counts: a verb that reads the log tries to', async () => {
+    const terminal = fakeTerminal();
+    const environment = {
+      LONGREIN_BROKERS: '127.0.0.1:1',
+      LONGREIN_STATE_DIR: join(directory, 'state'),
+    };
+    const words = ['replay', 'show', `ses_${'0'.repeat(32)}`];
+    const tried = runCli(words, { environment, workingDir: directory, terminal });
+    await Promise.race([tried, new Promise((resolve) => setTimeout(resolve, 2_000).unref())]);
+    expect(attempts.length).toBeGreaterThan(0);
+    attempts.length = 0;
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['a damaged file', ['import', 'damaged.jsonl'], 1, 'EXPORT_CORRUPT'],
+    ['a damaged file that is verified', ['verify', 'damaged.jsonl'], 3, 'EXPORT_CORRUPT'],
+    ['a file that is not there', ['show', 'absent.jsonl'], 1, 'EXPORT_MISSING'],
+    ['an unknown session', ['show', 'ses_00', '--source', 'file'], 1, 'SESSION_UNKNOWN'],
+    ['an unknown event', ['why', 'failed.jsonl', '9999.0'], 1, 'EVENT_UNKNOWN'],
+    ['an unknown task', ['retry', 'failed.jsonl', '--from', 'tri'], 1, 'TASK_UNKNOWN'],
+    ['a fork that is no decision', ['fork', 'failed.jsonl', '--at', 'last'], 1, 'FORK_NO_DECISION'],
+    [
+      'a change without a form',
+      ['fork', 'failed.jsonl', '--at', 'first', '--set', 'x'],
+      2,
+      'USAGE',
+    ],
+    ['no failure', ['first-failure', 'asked.jsonl'], 1, 'SESSION_NOT_FAILED'],
+  ] as const)('%s is a clear error', async (_name, words, expected, error) => {
+    const text = readFileSync(join(directory, 'failed.jsonl'), 'utf8');
+    writeFileSync(join(directory, 'damaged.jsonl'), text.replace('"attempt":2', '"attempt":3'));
+    const { code, stdout } = await run(['replay', ...words, '--json']);
+    const told = JSON.parse(stdout) as { error: { code: string; fix: string; message: string } };
+    expect({ code, error: told.error.code }).toEqual({ code: expected, error });
+    expect(told.error.fix).not.toBe('');
+    rmSync(join(directory, 'damaged.jsonl'));
+  });
+});
