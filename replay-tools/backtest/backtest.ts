@@ -35,6 +35,8 @@ export function backtest(history: History, candidate: Candidate, logics?: LogicL
   const nothing = { session, same: 0, taken: 0, unknown: 0, costNanoUsd, knownNanoUsd: 0 };
   const [first] = entries;
   if (first === undefined) return { ...nothing, verdict: 'unreadable', reason: 'nothing happened' };
+  if (history.judged.source.fork !== undefined)
+    return { ...nothing, costNanoUsd: 0, verdict: 'unreadable', reason: 'it is a fork' };
   try {
     const options = logics === undefined ? { candidate } : { candidate, logics };
     const { parts, ...counts } = new Rehearsal(history, first, options).follow();

@@ -154,8 +154,11 @@ function saysOf(setting: Setting): string {
       return `plan ${setting.plan.name} ${setting.plan.version}`;
     case 'input':
       return `input ${setting.name} = ${JSON.stringify(setting.value)}`;
-    default:
-      return `${setting.what}${setting.agent === undefined ? '' : ` of ${setting.agent}`}`;
+    default: {
+      const { what, agent, value } = setting;
+      const whose = agent === undefined ? what : `${what} of ${agent}`;
+      return what === 'model' ? `${whose} = ${value}` : `another ${whose}`;
+    }
   }
 }
 

@@ -62,17 +62,20 @@ function refuseTooLate(history: History, at: Happening, { tooLateAfter, says }: 
   }
 }
 
-/** The id of a fork is that of its making: the same fork has the same one. */
-const forkId = (of: string, at: string, says: unknown): string =>
-  `ses_${hashOf(['fork', of, at, says as string]).slice(0, 32)}`;
+/** The id of a fork follows from its making and from what came of it: the same fork has the same one. */
+function forkId({ history, stage }: Rehearsal, at: string, says: readonly string[]): string {
+  const made = stage.made.map(({ header }) => header.id);
+  return `ses_${hashOf(['fork', history.session, at, ...says, ...made]).slice(0, 32)}`;
+}
 
 /** Past and future in one source. Acceptance was decided by the record; a rehearsal has no other owners. */
 function sourceOf(rehearsal: Rehearsal, shared: number, mark: { session: string; at: string }) {
   const { judged, session: of } = rehearsal.history;
+  const { session } = judged.source;
   const records: readonly SourceRecord[] = rehearsal.stage.records.map((record) => record);
   const { topic, partition } = judged.source;
   const source: SessionSource = {
-    ...{ session: of, topic, partition, from: 0, acceptance: {}, whole: true },
+    ...{ session, topic, partition, from: 0, acceptance: {}, whole: true },
     origin: `fork ${mark.session} of ${of} at ${mark.at}`,
     fork: { ...mark, of, shared },
     async *records() {
@@ -95,9 +98,10 @@ export function forkAt(history: History, at: Happening, options: ForkOptions = {
   const fromRecord = recorded(history, recordedCalls(history));
   const answerer = mocks === undefined ? fromRecord : firstOf(mocks, fromRecord);
   const played = followed.parts === undefined ? undefined : new PlayOn(rehearsal, answerer).run();
-  const session = forkId(history.session, at.address, [candidate.says, mocks !== undefined]);
+  const session = forkId(rehearsal, at.address, candidate.says);
+  const changes = [...candidate.says, ...(mocks === undefined ? [] : ['mocks'])];
   return {
-    ...{ session, of: history.session, at: at.place, changes: candidate.says, followed },
+    ...{ session, of: history.session, at: at.place, changes, followed },
     ...(played === undefined ? {} : { played }),
     source: sourceOf(rehearsal, shared, { session, at: at.place }),
   };

@@ -103,7 +103,7 @@ export class Rehearsal {
     this.options = options;
     const { candidate = unchanged, logics = releaseLogics } = options;
     this.facts = recordedFacts(history);
-    this.stage = new Stage(history.session, logicsOf(history, logics), candidate);
+    this.stage = new Stage(history.judged.source.session, logicsOf(history, logics), candidate);
     const all = effectiveRecords(history);
     this.future = all.filter(({ offset }) => offset >= from.offset);
     for (const record of all) if (record.offset < from.offset) this.take(record);

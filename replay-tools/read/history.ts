@@ -122,8 +122,10 @@ export class History {
     });
   }
 
+  /** How the session is called; a fork has an id of its own. */
   get session(): string {
-    return this.judged.source.session;
+    const { fork, session } = this.judged.source;
+    return fork?.session ?? session;
   }
 
   /** Time of the first event, in milliseconds since 1970. */

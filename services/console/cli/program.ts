@@ -60,7 +60,8 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   },
   {
     name: 'replay',
-    about: 'understand, prove and keep recorded sessions; touches nothing',
+    about:
+      'understand, prove and keep recorded sessions (id, start of it, goal id, or exported file); touches nothing',
     commands: [
       ...[replayShow, replayWhy, replayFirstFailure, replayContext, replayDiff],
       ...[replayCost, replayGantt, replayDag, replayVerify],

@@ -6,9 +6,6 @@ import { type Call, type OptionSpec, textOption, writeJson } from './context.ts'
 import { paletteOf } from './palette.ts';
 import type { SourceName } from './session-source.ts';
 
-/** How to name a session, for the help of a command. */
-export const sessionNames = 'takes a session id, its start, a goal id, or an exported file';
-
 export const sourceOptions: readonly OptionSpec[] = [
   {
     flags: '--source <source>',

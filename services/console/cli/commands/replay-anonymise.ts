@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import { release } from '../../../chassis/config/package-root.ts';
 import { type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
-import { sessionNames, sourceOptions, wantedOf } from '../replay-call.ts';
+import { sourceOptions, wantedOf } from '../replay-call.ts';
 
 /** A session that can be given away. */
 export const replayAnonymise: CommandSpec = {
   name: 'anonymise <session>',
-  about: `write a session with other names, texts and keys to a file, marked so; ${sessionNames}`,
+  about: 'write a session with other names, texts and keys to a file, marked so',
   options: [
     { flags: '--out <file>', about: 'the file to write' },
     {

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type CommandSpec, textOption } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { layoutOf, sessionNames, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 /** The whole context window of an agent. */
 export const replayContext: CommandSpec = {
   name: 'context <session> [agent]',
-  about: `the context window of an agent as its model got it, or of every agent; ${sessionNames}`,
+  about: 'the context window of an agent as its model got it, or of every agent',
   options: [
     {
       flags: '--at <event>',

@@ -1,13 +1,13 @@
 import { type CommandSpec, textOption } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { layoutOf, sessionNames, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 const keys = ['agent', 'task', 'model', 'tool', 'step'] as const;
 
 /** What a session cost, and for what. */
 export const replayCost: CommandSpec = {
   name: 'cost <session>',
-  about: `what a session cost, exact, by agent or otherwise; ${sessionNames}`,
+  about: 'what a session cost, exact, by agent or otherwise',
   options: [{ flags: '--by <what>', about: 'agent if not given', choices: keys }, ...sourceOptions],
   examples: [
     'longrein replay cost ses_0f3a9c',

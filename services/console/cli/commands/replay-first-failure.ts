@@ -1,11 +1,11 @@
 import type { CommandSpec } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { layoutOf, sessionNames, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 /** Where a failed session went wrong. */
 export const replayFirstFailure: CommandSpec = {
   name: 'first-failure <session>',
-  about: `the first event that made the failure inevitable, and what it led to; ${sessionNames}`,
+  about: 'the first event that made the failure inevitable, and what it led to',
   options: sourceOptions,
   examples: [
     'longrein replay first-failure ses_0f3a9c',

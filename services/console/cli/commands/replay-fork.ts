@@ -12,7 +12,7 @@ import {
   textOption,
 } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
-import { layoutOf, sessionNames, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 const options: readonly OptionSpec[] = [
   {
@@ -28,7 +28,7 @@ const options: readonly OptionSpec[] = [
 /** A session decided again from an event on, in memory. */
 export const replayFork: CommandSpec = {
   name: 'fork <session>',
-  about: `go another way from an event on, in memory and against the record; ${sessionNames}`,
+  about: 'go another way from an event on, in memory and against the record',
   options: [
     { flags: '--at <event>', about: 'the first event that is decided again (12.0)' },
     ...options,
@@ -48,7 +48,7 @@ export const replayFork: CommandSpec = {
 /** The failed step of a failed session once more, in memory. */
 export const replayRetry: CommandSpec = {
   name: 'retry <session>',
-  about: `rehearse a failed session from its failed step on; ${sessionNames}`,
+  about: 'rehearse a failed session from its failed step on',
   options: [{ flags: '--from <task>', about: 'from the last attempt at this task' }, ...options],
   examples: ['longrein replay retry ses_0f3a9c --tools mock mocks.yaml'],
   async run(call) {

@@ -4,7 +4,7 @@ import type { History } from '../../../../replay-tools/read/history.ts';
 import type { RowOptions } from '../../../../replay-tools/show/rows.ts';
 import { type Call, type CommandSpec, textOption } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-code.ts';
-import { layoutOf, sessionNames, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 const options = [
   { flags: '--svg <file>', about: 'write a picture to this file' },
@@ -35,7 +35,7 @@ async function show(call: Call, pictureOf: (history: History) => Picture): Promi
 /** Tasks and calls over time. */
 export const replayGantt: CommandSpec = {
   name: 'gantt <session>',
-  about: `tasks, calls and waits over time; ${sessionNames}`,
+  about: 'tasks, calls and waits over time',
   options,
   examples: ['longrein replay gantt ses_0f3a9c', 'longrein replay gantt ses_0f3a9c --svg time.svg'],
   async run(call) {
@@ -56,7 +56,7 @@ export const replayGantt: CommandSpec = {
 /** The plan and what became of its tasks. */
 export const replayDag: CommandSpec = {
   name: 'dag <session>',
-  about: `the plan as a graph, with what became of each task; ${sessionNames}`,
+  about: 'the plan as a graph, with what became of each task',
   options,
   examples: ['longrein replay dag ses_0f3a9c', 'longrein replay dag ses_0f3a9c --svg plan.svg'],
   async run(call) {

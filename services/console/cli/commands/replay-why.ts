@@ -1,19 +1,12 @@
 import { LongreinError } from '../../../chassis/errors.ts';
 import type { Call, CommandSpec } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import {
-  layoutOf,
-  sessionNames,
-  sourceOptions,
-  tell,
-  wantedOf,
-  withHistory,
-} from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, wantedOf, withHistory } from '../replay-call.ts';
 
 /** Why an event came: its causes back to the goal. */
 export const replayWhy: CommandSpec = {
   name: 'why <session> <event>',
-  about: `the chain of causes of an event (12.0), back to the goal; ${sessionNames}`,
+  about: 'the chain of causes of an event (12.0), back to the goal',
   options: sourceOptions,
   examples: ['longrein replay why ses_0f3a9c 74.0', 'longrein replay why session.jsonl last'],
   async run(call) {

@@ -3,18 +3,11 @@ import type { SessionSource } from '../../../../replay-tools/read/source.ts';
 import type { TimelineOptions } from '../../../../replay-tools/show/timeline.ts';
 import { type Call, type CommandSpec, flagOption, listOption, textOption } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
-import {
-  layoutOf,
-  sessionNames,
-  sourceOptions,
-  tell,
-  wantedOf,
-  withHistory,
-} from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, wantedOf, withHistory } from '../replay-call.ts';
 
 const spec: Omit<CommandSpec, 'examples'> = {
   name: 'show <session>',
-  about: `what happened in a session, and where it went wrong; ${sessionNames}`,
+  about: 'what happened in a session, and where it went wrong',
   options: [
     { flags: '--service <name...>', about: 'only what these services decided' },
     { flags: '--task <id...>', about: 'only what concerns these tasks' },
