@@ -24,7 +24,7 @@ export type Verdict = Readonly<{
 
 const costUntil = (history: History, offset: number): number =>
   history
-    .ofType('model.completed', 'model.failed')
+    .ofType('model.completed', 'model.failed', 'model.attempt-failed')
     .filter((one) => one.offset < offset)
     .reduce((sum, one) => sum + (numberIn(one, 'costNanoUsd') ?? 0), 0);
 

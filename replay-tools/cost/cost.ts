@@ -31,16 +31,20 @@ export type CostReport = Readonly<{
 
 type Outcome = Happening &
   Readonly<{
-    event: SeenEvent<'model.completed' | 'model.failed' | 'tool.completed' | 'tool.failed'>;
+    event: SeenEvent<
+      'model.completed' | 'model.failed' | 'model.attempt-failed' | 'tool.completed' | 'tool.failed'
+    >;
   }>;
 
-const outcomeTypes = new Set(['model.completed', 'model.failed', 'tool.completed', 'tool.failed']);
+const outcomeTypes = new Set([
+  ...['model.completed', 'model.failed', 'model.attempt-failed', 'tool.completed', 'tool.failed'],
+]);
 
 const isOutcome = (one: Happening): one is Outcome => outcomeTypes.has(one.event.type);
 
 /** Calls of tools cost nothing that the log knows of. */
 function lineOf(name: string, { event }: Outcome): CostLine {
-  const failed = event.type.endsWith('.failed') ? 1 : 0;
+  const failed = event.type.endsWith('failed') ? 1 : 0;
   const one = { name, calls: 1, failed, durationMs: event.data.durationMs };
   if (!('costNanoUsd' in event.data))
     return { ...one, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, costNanoUsd: 0 };

@@ -1,5 +1,6 @@
 import { type Draft, event, type InputEventType, json, text } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { outcomes as outcomeTypes } from '../../services/chassis/protocol/event-kinds.ts';
 import { canonical } from '../../services/chassis/protocol/hash.ts';
 import type { OpenCall } from '../../services/chassis/protocol/service-logic.ts';
 import type { Happening, History } from '../read/history.ts';
@@ -119,12 +120,14 @@ export type RecordedCall = Omit<Call, 'claim'>;
 /** Answers as the record does: to the same call of the same agent, counted, so that equal calls keep their own. */
 export function recorded(history: History, calls: readonly RecordedCall[]): Answerer {
   const outcomes = new Map<string, Happening>();
-  const types = new Set(['tool.completed', 'tool.failed', 'model.completed', 'model.failed']);
+  const claimed = (call: string, attempt: number | undefined): string => `${call} ${attempt ?? 1}`;
   for (const one of history.entries)
-    if (types.has(one.event.type)) outcomes.set(textIn(one, 'call'), one);
+    if (outcomeTypes.has(one.event.type))
+      outcomes.set(claimed(textIn(one, 'call'), numberIn(one, 'attempt')), one);
   const byKey = new Map<string, string>(calls.map((one) => [keyOf(one), one.call]));
   return (call) => {
-    const outcome = outcomes.get(byKey.get(keyOf(call)) ?? '');
+    const known = byKey.get(keyOf(call)) ?? '';
+    const outcome = outcomes.get(claimed(known, call.claim.attempt));
     return outcome === undefined ? undefined : repeated(outcome, call);
   };
 }

@@ -2,7 +2,7 @@ import type { FactsInput } from '../../services/chassis/protocol/decision.ts';
 import { canonical } from '../../services/chassis/protocol/hash.ts';
 import type { PlacedRecord, TurnBody } from '../../services/chassis/protocol/record.ts';
 import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
-import { foldEntry, type ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
+import type { ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
 import { factsOf, type SealedTurn } from '../../services/chassis/protocol/turn.ts';
 import type { ModelGatewayState } from '../../services/model-gateway/decide.ts';
@@ -187,12 +187,10 @@ export class Rehearsal {
 
   /** The state that a recorded turn was decided in. */
   private entryFor(body: TurnBody, logic: AnyLogic | undefined): ServiceEntry | undefined {
-    let entry = this.stage.entryAfter(body.service, body.base);
-    if (logic === undefined || entry === undefined) return undefined;
-    for (const id of body.foreseen) {
-      const record = this.byId.get(id);
-      if (record !== undefined) entry = foldEntry(logic, entry, { record });
-    }
+    const based = this.stage.entryAfter(body.service, body.base);
+    if (logic === undefined || based === undefined) return undefined;
+    const foreseen = body.foreseen.flatMap((id) => this.byId.get(id) ?? []);
+    const entry = this.stage.foresee(logic, based, foreseen);
     const causes = body.causes.flatMap((address) => this.stage.causeAt(addressOf(address)) ?? []);
     return { ...entry, causes };
   }

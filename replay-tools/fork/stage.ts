@@ -1,5 +1,6 @@
 import type { Draft, InputEventType, SeenEvent } from '../../schemas/event.ts';
 import { decideEntry, type FactsInput } from '../../services/chassis/protocol/decision.ts';
+import { foreseeing } from '../../services/chassis/protocol/fusing.ts';
 import { outcomeId, timerFiredId } from '../../services/chassis/protocol/ids.ts';
 import {
   headersOf,
@@ -107,6 +108,14 @@ export class Stage {
   answered(service: string): void {
     const entry = this.entries.get(service);
     if (entry !== undefined) this.entries.set(service, { ...entry, causes: [] });
+  }
+
+  /** The state of a service with records that it foresaw, as the candidate has them. */
+  foresee(logic: AnyLogic, entry: ServiceEntry, records: readonly PlacedRecord[]): ServiceEntry {
+    const seen = records.map(
+      (one) => this.candidate.ofService?.(logic.name, one) ?? this.candidate.record(one),
+    );
+    return foreseeing(logic, entry, seen);
   }
 
   /** What a service decides in this state, sealed; undefined for nothing. */

@@ -5,6 +5,7 @@ import { count, preview, seconds, shortId, size, usd } from './figures.ts';
 /** What is worth saying of one event, whatever its type: members of its data by name, bodies in short. */
 
 const errorTypes: ReadonlySet<string> = new Set([
+  'model.attempt-failed',
   'tool.unknown',
   'task.abandoned',
   'task.timed-out',
