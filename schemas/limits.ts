@@ -30,6 +30,10 @@ export const limits = {
   effectOverrunMs: 1_000,
   /** How long a heartbeat may be missing before its instance counts as gone. */
   presenceMs: 5_000,
+  /** Dead letters of unreadable records that wait in a partition; what comes beyond them is only counted. */
+  ignoredLettersMax: 100,
+  /** Own turns in a row that may be void under the own current epoch before their service counts as unable to decide. */
+  voidTurnsMax: 5,
   /** Records of one request to a partition: group commit without long requests. */
   requestRecordsMax: 500,
   requestBytesMax: 900_000,

@@ -208,7 +208,7 @@ spentNanoUsd: number
 }
 }
 /**
- * A service could not decide: its code threw or passed its limit.
+ * A service could not decide: its code threw or passed its limit, hosts died of it, or what came of it never counted.
  */
 export interface DecisionFailedV1 {
 type: "decision.failed"
@@ -216,6 +216,15 @@ version: 1
 data: {
 service: string
 code: string
+/**
+ * What the decision started from: its dead letter names it.
+ */
+origin?: {
+topic: string
+partition: number
+offset: number
+record: string
+}
 }
 content: {
 message: ContentV1

@@ -753,7 +753,7 @@ export const eventSchemas: readonly JsonObject[] = [
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:decision.failed:v1",
   "title": "DecisionFailedV1",
-  "description": "A service could not decide: its code threw or passed its limit.",
+  "description": "A service could not decide: its code threw or passed its limit, hosts died of it, or what came of it never counted.",
   "x-record": "turn",
   "x-writers": [
    "*"
@@ -780,6 +780,37 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "origin": {
+      "description": "What the decision started from: its dead letter names it.",
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+       "topic": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 512
+       },
+       "partition": {
+        "type": "integer",
+        "minimum": 0
+       },
+       "offset": {
+        "type": "integer",
+        "minimum": 0
+       },
+       "record": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       }
+      },
+      "required": [
+       "topic",
+       "partition",
+       "offset",
+       "record"
+      ]
      }
     },
     "required": [
@@ -6428,7 +6459,7 @@ export const publicSchemas: readonly JsonObject[] = [
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:public:dead-letter:v1",
   "title": "DeadLetterV1",
-  "description": "Work that could not be taken up, on longrein.dead-letters, with the original bytes.",
+  "description": "Work that could not be taken up or decided, on longrein.dead-letters, with the original bytes where there are any.",
   "type": "object",
   "additionalProperties": false,
   "required": [
@@ -6487,17 +6518,46 @@ export const publicSchemas: readonly JsonObject[] = [
    },
    "original": {
     "type": "string",
-    "description": "The bytes as they came, base64."
+    "description": "The bytes as they came, base64; absent where there are none, or where they do not fit."
    },
    "session": {
     "type": "string",
     "minLength": 1,
     "maxLength": 128
    },
+   "service": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The service that could not decide."
+   },
+   "record": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "Id of the record of a session log that this is about."
+   },
    "goalId": {
     "type": "string",
     "minLength": 1,
     "maxLength": 128
+   },
+   "key": {
+    "type": "string",
+    "maxLength": 512,
+    "description": "Key of the original record."
+   },
+   "headers": {
+    "type": "object",
+    "additionalProperties": {
+     "type": "string"
+    },
+    "description": "Headers of the original record."
+   },
+   "bytes": {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Size of the original record's value."
    },
    "at": {
     "type": "string"

@@ -29,9 +29,10 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
 ]);
 
 /** What the supervisor would do, were it able to decide: end the session, and close it once the result is out. */
-function standIn({ session, orphaned }: AggregatorState): readonly Draft[] {
+function standIn({ session, orphaned, letters = [] }: AggregatorState): readonly Draft[] {
   if (orphaned === undefined) return [];
-  if (orphaned.resultDelivered && resultIsOut(session)) return [event('session.closed', {})];
+  const isQuiet = orphaned.resultDelivered && letters.length === 0;
+  if (isQuiet && resultIsOut(session)) return [event('session.closed', {})];
   if (sessionIsOver(session)) return [];
   const data = { code: 'DECISION_FAILED' };
   return [event('session.failed', data, { message: text(orphaned.message) })];
@@ -51,6 +52,15 @@ function decide(state: AggregatorState, input: DecideInput): readonly Draft[] {
   return proposal.drafts;
 }
 
+/** Once it failed it joins nothing more; what the asker has to hear it says all the same. */
+function decideAfterFailure(state: AggregatorState, input: DecideInput): readonly Draft[] {
+  const proposal = beginProposal(state, evolve);
+  for (const draft of standIn(state)) proposal.write(draft);
+  for (const draft of resultOf(proposal.state, input)) proposal.write(draft);
+  for (const draft of replacementOf(proposal.state, input)) proposal.write(draft);
+  return proposal.drafts;
+}
+
 export const aggregatorLogic: ServiceLogic<AggregatorState> = {
   name: 'aggregator',
   behaviour: 1,
@@ -63,5 +73,6 @@ export const aggregatorLogic: ServiceLogic<AggregatorState> = {
   evolve,
   answers: (seen: SeenEvent) => answered.has(seen.type),
   decide,
+  decideAfterFailure,
   deliveries: deliveriesOf,
 };

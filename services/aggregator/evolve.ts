@@ -11,6 +11,7 @@ import {
 } from '../../state-machines/session/session-machine.ts';
 import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
+import { addressOf } from '../chassis/protocol/service-logic.ts';
 import type { Contradiction } from './join.ts';
 import type { AggregatorState, Ending } from './state.ts';
 
@@ -89,7 +90,22 @@ function stop(state: AggregatorState): AggregatorState {
 
 function orphan(state: AggregatorState, failed: SeenEvent<'decision.failed'>): AggregatorState {
   const message = `The supervisor cannot decide: ${failed.data.code}: ${textOf(failed.content.message)}`;
-  return { ...stop(state), orphaned: { message, resultDelivered: false } };
+  return lettered({ ...stop(state), orphaned: { message, resultDelivered: false } }, failed);
+}
+
+/** Whoever closes the session waits for the dead letters of those that failed. */
+function lettered(state: AggregatorState, failed: SeenEvent<'decision.failed'>): AggregatorState {
+  if (failed.data.origin === undefined) return state;
+  return { ...state, letters: [...(state.letters ?? []), addressOf(failed)] };
+}
+
+type Closing = SeenEvent<'delivery.acknowledged' | 'delivery.refused'>;
+
+const isLetter = ({ letters = [] }: AggregatorState, { data }: Closing): boolean =>
+  letters.includes(addressOf(data));
+
+function withoutLetter(state: AggregatorState, { data }: Closing): AggregatorState {
+  return { ...state, letters: (state.letters ?? []).filter((one) => one !== addressOf(data)) };
 }
 
 /** Only the result is delivered by this service. */
@@ -118,11 +134,13 @@ function refuse(
 function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   switch (event.type) {
     case 'decision.failed':
-      return event.data.service === 'supervisor' ? orphan(state, event) : stop(state);
+      return event.data.service === 'supervisor'
+        ? orphan(state, event)
+        : lettered(stop(state), event);
     case 'delivery.acknowledged':
-      return delivered(state, event);
+      return isLetter(state, event) ? withoutLetter(state, event) : delivered(state, event);
     case 'delivery.refused':
-      return refuse(state, event);
+      return isLetter(state, event) ? withoutLetter(state, event) : refuse(state, event);
     case 'session.cancel-requested':
       return stop(state);
     case 'model.completed':

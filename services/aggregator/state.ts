@@ -47,6 +47,8 @@ export type AggregatorState = Readonly<{
   ending: Ending | null;
   /** The supervisor cannot decide in this session any more: what it alone would do falls to the aggregator. */
   orphaned?: Readonly<{ message: string; resultDelivered: boolean }>;
+  /** Addresses of failed decisions whose dead letters are on their way. */
+  letters?: readonly string[];
   usage: Usage;
   /** The broker will never take the result; a failure that fits takes its place. */
   refused?: Readonly<{ code: string; message: string }>;

@@ -48,6 +48,7 @@ export const ablatableRules = {
   '13a': 'a gap in the log is read over',
   '14a': 'a request without an answer is given up as if it were refused',
   '14b': 'a decision that throws is swallowed',
+  '14c': 'nobody looks for what a predecessor died of',
   '15a': 'a partition that is missing in the answer of a broker counts as acknowledged',
 } as const;
 

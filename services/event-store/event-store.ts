@@ -71,6 +71,7 @@ export function createEventStore(options: EventStoreOptions): EventStore {
 class EventStoreService implements EventStore {
   readonly logic = eventStoreLogic as unknown as AnyLogic;
   readonly topics = [sinksTopic];
+  readonly keepsLetters = [sinksTopic];
   readonly alsoReads = storedTopics
     .filter(({ kind }) => kind === 'session-log')
     .map(({ name }) => name);

@@ -93,6 +93,15 @@ function decideGoal(log: GoalLog, tenant: string, nowMs: number): Draft[] {
   return log.phase === 'granted' ? [admit(log, nowMs)] : [];
 }
 
+/** The goal that intake could not decide about: who asked hears so. */
+function giveUp(log: GoalLog): Draft {
+  const data = { ...known(log), code: 'DECISION_FAILED', deadLetter: false };
+  return event('goal.rejected', data, {
+    message: text('The goal could not be taken up: intake failed.'),
+    fix: text('the operator finds why in the dead letters; then send it again under another id'),
+  });
+}
+
 function decideKey(log: KeyLog): Draft[] {
   const drafts: Draft[] = log.released.map((goalLog) => event('key.freed', { goalLog }));
   const free = log.holder === null || log.released.includes(log.holder);
@@ -132,6 +141,11 @@ export const intakeLogic: ServiceLogic<IntakeState> = {
   decide(state, { session, nowMs }) {
     if (state.kind === 'goal') return decideGoal(state, session.tenant, nowMs);
     return state.kind === 'key' ? decideKey(state) : [];
+  },
+  decideAfterFailure(state, { session, nowMs }) {
+    if (state.kind !== 'goal') return [];
+    const isOpen = state.ended === null && !['admitted', 'over'].includes(state.phase);
+    return isOpen ? [giveUp(state)] : decideGoal(state, session.tenant, nowMs);
   },
   deliveries: deliveriesOf,
 };

@@ -17,7 +17,7 @@ export const createIntake: ServiceFactory = ({ catalog, config, ports, lanes, on
     },
   });
   return {
-    hosted: { logic: anyLogic(intakeLogic), topics: [keysTopic] },
+    hosted: { logic: anyLogic(intakeLogic), topics: [keysTopic], keepsLetters: [keysTopic] },
     companion: { start: (host) => ingest.start(host), stop: () => ingest.stop() },
   };
 };

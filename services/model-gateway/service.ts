@@ -50,6 +50,7 @@ export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => 
   const hosted = {
     logic: anyLogic(modelGatewayLogic),
     topics: [...lanes.map(sessionTopic), budgetsTopic],
+    keepsLetters: [budgetsTopic],
     facts: (state: unknown, session: SessionMeta, moment: FactsMoment) => {
       const at = { ...moment, parts: gather };
       return { facts: gatherFacts(state as ModelGatewayState, session, at) };

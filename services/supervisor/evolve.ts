@@ -126,10 +126,19 @@ function onDecisionFailed(
   const said = textOf(failed.content.message);
   const message = `Service ${service} could not decide (${code}): ${said}`;
   const stopped = withStop(state, { as: 'failed', code: 'DECISION_FAILED', message });
+  return withLetter(withoutLivingOf(stopped, service), failed);
+}
+
+function withoutLivingOf(state: SupervisorState, service: string): SupervisorState {
   const entries = Object.entries(state.living);
   const kept = entries.filter(([, owner]) => owner !== service);
-  if (kept.length === entries.length) return stopped;
-  return { ...stopped, living: Object.fromEntries(kept) };
+  return kept.length === entries.length ? state : { ...state, living: Object.fromEntries(kept) };
+}
+
+/** Its dead letter has reached its topic when the delivery is acknowledged: the session stays open until then. */
+function withLetter(state: SupervisorState, failed: SeenEvent<'decision.failed'>): SupervisorState {
+  if (failed.data.origin === undefined) return state;
+  return withLiving(state, addressOf(failed), failed.service);
 }
 
 function withLiving(

@@ -4,5 +4,9 @@ import { supervisorLogic } from './decide.ts';
 
 /** Works on sessions of every lane; touches nothing outside the log. */
 export const createSupervisor: ServiceFactory = () => ({
-  hosted: { logic: anyLogic(supervisorLogic), topics: lanes.map(sessionTopic) },
+  hosted: {
+    logic: anyLogic(supervisorLogic),
+    topics: lanes.map(sessionTopic),
+    keepsLetters: lanes.map(sessionTopic),
+  },
 });

@@ -8,21 +8,24 @@ export type CliRun = Readonly<{ code: number | null; stdout: string; stderr: str
 const entry = join(packageRoot, 'dist/services/console/cli/main.js');
 
 /** What a person's shell has, without the settings of this test run. */
-function environment(stateDir: string): NodeJS.ProcessEnv {
+function environment(stateDir: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(LONGREIN_|OTEL_|VITEST)|_API_KEY$/.test(name) || /CACHE|JAVA|MAVEN/.test(name),
   );
-  return { ...Object.fromEntries(kept), LONGREIN_STATE_DIR: stateDir };
+  return { ...Object.fromEntries(kept), LONGREIN_STATE_DIR: stateDir, ...more };
 }
 
 /** The built command as a process of its own, on a stack in this directory. */
-export function cliIn(stateDir: string): (...argv: readonly string[]) => Promise<CliRun> {
+export function cliIn(
+  stateDir: string,
+  more: Readonly<Record<string, string>> = {},
+): (...argv: readonly string[]) => Promise<CliRun> {
   if (!existsSync(entry)) throw new Error(`${entry} is missing: run \`npx tsc -p .\` first`);
   return (...argv) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [entry, ...argv], {
         cwd: packageRoot,
-        env: environment(stateDir),
+        env: environment(stateDir, more),
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       let [stdout, stderr] = ['', ''];

@@ -24,6 +24,7 @@ import {
   parseHeader,
   type RecordBody,
 } from '../../services/chassis/protocol/record.ts';
+import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
 import {
   foldEntry,
   newEntry,
@@ -125,29 +126,38 @@ export class CounterWorld {
   private readonly deaf = new Map<string, (() => void)[]>();
   effectMs = 10;
   /** What the host of this name runs. */
-  servicesOf: (name: string) => readonly HostedService[] = () => [this.service()];
+  servicesOf: (name: string) => readonly HostedService[] = (name) => [this.service(name)];
   /** How long after an append readers see it. Above 0 the writer's answer comes first, as it does with a real broker. */
   readDelayMs = 0;
+  /** Called in each decision, with the name of its host. */
+  onDecide: (host: string, session: string) => void = () => undefined;
+  private readonly logs = new Map<string, MemoryLog>();
   private inputs = 0;
   private hosts = 0;
+  private readonly partitions: number;
 
-  private constructor(faults: MemoryFaults) {
+  private constructor(faults: MemoryFaults, count: number) {
     const { clock } = this;
+    this.partitions = count;
     this.cluster = new MemoryCluster({ scheduler: clock, nowMs: () => clock.nowMs(), faults });
   }
 
-  static async start(faults: MemoryFaults = {}): Promise<CounterWorld> {
-    const world = new CounterWorld(faults);
+  static async start(faults: MemoryFaults = {}, count = partitions): Promise<CounterWorld> {
+    const world = new CounterWorld(faults, count);
     const specs = topics.map((one) => ({
       name: one.name,
-      partitions: partitionsOf(one, partitions),
+      partitions: partitionsOf(one, count),
       config: topicConfig(one, 1_048_576),
     }));
     await world.during(world.cluster.connect('setup').ensureTopics(specs));
     return world;
   }
 
-  private service(): HostedService {
+  private service(host: string): HostedService {
+    const decide: AnyLogic['decide'] = (state, input) => {
+      this.onDecide(host, input.session.session);
+      return counter.decide(state, input);
+    };
     const jobOf = (claim: SeenEvent) => {
       const { call, deadlineAtMs } = claim.data as { call: string; deadlineAtMs: number };
       const run: EffectJob['run'] = ({ signal }) => {
@@ -165,7 +175,7 @@ export class CounterWorld {
       return { call, deadlineAtMs, run, notStarted };
     };
     const mayRun = (state: unknown): boolean => !(state as Count).cancelled;
-    return { logic: counter, topics: [topic], effects: { jobOf, mayRun } };
+    return { logic: { ...counter, decide }, topics: [topic], effects: { jobOf, mayRun } };
   }
 
   /** Starts a host and lets it own what its group gives it. */
@@ -175,6 +185,7 @@ export class CounterWorld {
     change: (log: LogPort) => LogPort = (log) => log,
   ) {
     const log = this.cluster.connect(name);
+    this.logs.set(name, log);
     const logger = keepingLogger();
     this.hosts += 1;
     const host = new Host({
@@ -194,6 +205,12 @@ export class CounterWorld {
     await this.during(host.start([]));
     await this.clock.run(10_000, () => host.ready);
     return { host, log, logger };
+  }
+
+  /** Its process dies: nothing of it reaches anybody any more, and it learns nothing. */
+  crash(name: string): void {
+    this.deafen(name);
+    this.logs.get(name)?.crash();
   }
 
   private clockOf(name: string): Clock {
@@ -262,13 +279,13 @@ export class CounterWorld {
   }
 
   private write(session: string, id: string, body: RecordBody): void {
-    const at = { topic, partition: partitionOf(session, partitions) };
+    const at = { topic, partition: partitionOf(session, this.partitions) };
     const atMs = { ...body, atMs: this.clock.nowMs() };
     this.cluster.write(at, [recordOf(id, atMs as RecordBody, createFixedCodec())]);
   }
 
   records(session: string): readonly LogRecord[] {
-    return this.cluster.records({ topic, partition: partitionOf(session, partitions) });
+    return this.cluster.records({ topic, partition: partitionOf(session, this.partitions) });
   }
 
   /** Event types of a session in order, with the kind of what carries no events. */
@@ -283,6 +300,15 @@ export class CounterWorld {
       const { kind, ...rest } = this.bodyOf(record) as CheckpointBody;
       const own = kind === 'checkpoint' && rest.session === session;
       return own ? [{ kind, ...rest, offset: record.offset }] : [];
+    });
+  }
+
+  /** Events of this type that the service wrote in a session, whether they count or not. */
+  eventsOf(session: string, type: string): readonly EventRecord[] {
+    return this.records(session).flatMap((record) => {
+      const body = this.bodyOf(record);
+      if (body.kind !== 'turn' || body.session !== session) return [];
+      return body.events.filter((one) => one.type === type);
     });
   }
 

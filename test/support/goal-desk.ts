@@ -73,6 +73,13 @@ export class GoalDesk {
     return id;
   }
 
+  /** A record with the headers of an input and a value that nobody can read, where the session of this id lives. */
+  async spoil(topic: string, session: string): Promise<void> {
+    const headers = { lr_kind: 'input', ce_id: `inp_${randomUUID()}`, ce_subject: session };
+    const value = Buffer.from([0, 0, 0, 0, 2, 123]);
+    await this.producer.send({ topic, messages: [{ key: session, value, headers }] });
+  }
+
   /** In the wire format of the registry, under the newest schema of the subject. */
   async sendFramed(value: object, sending: Sending = {}): Promise<Sent> {
     const registry = new confluent.SchemaRegistry({ host: this.stack.registryUrl });

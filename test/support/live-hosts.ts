@@ -15,6 +15,8 @@ export type HostOptions = Readonly<{
   env?: Readonly<Record<string, string>>;
   /** The release that tests take for the next one, in place of this one. */
   next?: boolean;
+  /** Another entry of this folder than the host's own. */
+  entry?: 'host' | 'mortal-host';
 }>;
 
 export type LogLine = Readonly<Record<string, unknown>> &
@@ -23,8 +25,7 @@ export type LogLine = Readonly<Record<string, unknown>> &
 export type HostExit = Readonly<{ code: number | null; signal: NodeJS.Signals | null }>;
 
 const catalogs = [examples, fixture('catalog'), fixture('trouble')];
-const entryOf = (next: boolean): string =>
-  join(packageRoot, `test/support/${next ? 'next-host' : 'host'}-entry.mjs`);
+const entryOf = (name: string): string => join(packageRoot, `test/support/${name}-entry.mjs`);
 const built = join(packageRoot, 'dist/services/main.js');
 let hosts = 0;
 
@@ -51,7 +52,7 @@ export class LiveHost {
 
   constructor(options: HostOptions) {
     if (!existsSync(built)) throw new Error('there is no build: run `npm run build` first');
-    const { stack, services = ['all'], next = false } = options;
+    const { stack, services = ['all'], next = false, entry = 'host' } = options;
     this.name = `test-host-${process.pid}-${++hosts}`;
     this.services = services;
     this.stateDir = mkdtempSync(join(tmpdir(), 'longrein-host-'));
@@ -71,7 +72,7 @@ export class LiveHost {
       NODE_PATH: fixture('packages'),
       ...options.env,
     };
-    this.child = spawn(process.execPath, [entryOf(next), ...services], {
+    this.child = spawn(process.execPath, [entryOf(next ? 'next-host' : entry), ...services], {
       cwd: packageRoot,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,8 @@
 import { LongreinError, toError } from '../errors.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
 import { type Halt, Halts } from './halts.ts';
-import { Partition, type PartitionParts } from './partition.ts';
+import { Partition } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { whileAway } from './patience.ts';
 import type { HostPorts } from './ports.ts';
 import { noteTopic, requireSameTopic } from './topic-identity.ts';

@@ -1,14 +1,23 @@
+import type { Draft } from '../../../schemas/event.ts';
 import { ablated } from '../ablation.ts';
-import { decideEntry, type FactsInput, noFacts } from '../protocol/decision.ts';
+import {
+  beginningOf,
+  decideEntry,
+  type FactsInput,
+  hasFailed,
+  noFacts,
+} from '../protocol/decision.ts';
 import { canonical } from '../protocol/hash.ts';
-import type { TurnBody } from '../protocol/record.ts';
+import type { LogPlace, RecordPlace, Refused, TurnBody } from '../protocol/record.ts';
 import type { ServiceEntry } from '../protocol/service-fold.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
 import { buildTurn } from '../protocol/turn.ts';
+import type { Caution } from './caution.ts';
 import { earlier } from './early.ts';
 import type { HostIdentity, Ownership } from './ownership.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import type { Slot } from './slot.ts';
+import { voidPoison } from './void-turns.ts';
 
 /** A turn that was decided and is not in the log yet. */
 export type DecidedTurn = Readonly<{ id: string; body: TurnBody; traceparent: string }>;
@@ -33,6 +42,9 @@ export type DeciderParts = Readonly<{
   ports: Pick<HostPorts, 'clock' | 'tracer'>;
   identity: HostIdentity;
   ownership: Pick<Ownership, 'epochOf'>;
+  caution: Pick<Caution, 'of'>;
+  /** Where the log of the sessions stands. */
+  place: LogPlace;
 }>;
 
 /** As the record will say it, members in canonical order: the decision and its recomputation see the same. */
@@ -50,8 +62,7 @@ export class Decider {
   decide(occasion: Occasion): DecidedTurn | undefined {
     const { entry, service, foreseen, base } = occasion;
     const { logic } = service;
-    const facts = this.factsOf(occasion);
-    const drafts = decideEntry(logic, entry, facts);
+    const { facts, drafts } = this.decided(occasion);
     if (drafts.length === 0) return undefined;
     const { incarnation, release } = this.parts.identity;
     const epoch = this.parts.ownership.epochOf(logic.name) ?? 0;
@@ -63,10 +74,41 @@ export class Decider {
     return { ...turn, traceparent: this.trace(occasion, turn) };
   }
 
+  /** Whether a service may decide in a session now (DESIGN 3.14); or why it must not try any more. */
+  may(slot: Slot, service: string): 'now' | 'later' | Refused {
+    const isVoid = voidPoison(slot, service);
+    if (isVoid === 'silent') return 'later';
+    return isVoid ?? this.parts.caution.of(slot.session, service);
+  }
+
+  /** What is decided, and from which facts. For what is poison the service is not even asked for facts. */
+  private decided(occasion: Occasion): { facts: FactsInput; drafts: readonly Draft[] } {
+    const { entry, service, chassis, slot } = occasion;
+    const may = this.may(slot, service.logic.name);
+    const facts: FactsInput =
+      typeof may === 'string'
+        ? this.factsOf(occasion)
+        : { ...noFacts(this.nowMs(entry)), ...chassis, poison: may };
+    const drafts = decideEntry(service.logic, entry, facts);
+    if (!hasFailed(drafts)) return { facts, drafts };
+    const placed = { ...facts, origin: this.originOf(occasion) };
+    return { facts: placed, drafts: decideEntry(service.logic, entry, placed) };
+  }
+
+  /** What was foreseen has no place yet: then it is the newest record that has one. */
+  private originOf({ entry, foreseen, base }: Occasion): RecordPlace {
+    const { record, offset } = foreseen.size === 0 ? beginningOf(entry) : base;
+    return { ...this.parts.place, record, offset };
+  }
+
+  private nowMs({ core }: ServiceEntry): number {
+    const clockMs = this.parts.ports.clock.nowMs();
+    return ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
+  }
+
   private factsOf({ entry, service, chassis, slot }: Occasion): FactsInput {
     const { core, state } = entry;
-    const clockMs = this.parts.ports.clock.nowMs();
-    const nowMs = ablated('10d') ? clockMs : Math.max(core.last.atMs, clockMs);
+    const nowMs = this.nowMs(entry);
     const moment = { nowMs, lost: chassis.lost, openCalls: core.calls };
     const gathered = service.facts?.(state, core.meta, moment) ?? { facts: {} };
     const turnRefused = slot.turnRefused.get(service.logic.name);

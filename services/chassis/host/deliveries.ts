@@ -1,5 +1,6 @@
 import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
+import { deliveriesOf } from '../protocol/dead-letter.ts';
 import { destinationOf } from '../protocol/decision.ts';
 import type { Refused } from '../protocol/record.ts';
 import type { Delivery } from '../protocol/service-logic.ts';
@@ -33,8 +34,8 @@ export class Deliveries {
 
   /** Sends what is open in the outbox of a seat and is not on its way. */
   send(slot: Slot, seat: Seat): void {
-    const { deliveries, name } = seat.logic;
-    if (deliveries === undefined) return;
+    const { name } = seat.logic;
+    slot.forgetClosedDeliveries();
     for (const [address, event] of Object.entries(seat.entry.outbox)) {
       if (slot.sending.has(address)) continue;
       slot.sending.add(address);
@@ -46,7 +47,7 @@ export class Deliveries {
         wanted: () => this.parts.owns(name) || ablated('12a'),
       };
       if (ablated('12b')) slot.acknowledged.add(address);
-      const sent = deliveries(event, seat.entry.core.meta).map((delivery) =>
+      const sent = deliveriesOf(seat.logic, event, seat.entry.core.meta).map((delivery) =>
         this.inLine(delivery, slot.session, () => this.parts.outlet.deliver(delivery, origin)),
       );
       void Promise.all(sent).then((all) => this.sent(slot, address, all));

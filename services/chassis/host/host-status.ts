@@ -3,6 +3,7 @@ import { nameOf } from './assignments.ts';
 import type { Halt } from './halts.ts';
 import type { Heartbeat, OwnedEpochs } from './presence.ts';
 import { type StandsBy, standsByOf } from './standing-by.ts';
+import type { Named, Suspect } from './suspects.ts';
 
 /** What a host says of its partitions: to who asks, and in its heartbeats. */
 
@@ -21,6 +22,7 @@ type Served = Readonly<{
   name: PartitionName;
   ownership: Readonly<{ epochs: ReadonlyMap<string, number> }>;
   standsBy: StandsBy | undefined;
+  caution: Readonly<{ deciding: readonly Named[]; suspects: readonly Suspect[] }>;
 }>;
 
 export function statusOf(all: readonly Served[], halted: HostStatus['halted']): HostStatus {
@@ -36,11 +38,25 @@ export function statusOf(all: readonly Served[], halted: HostStatus['halted']): 
 export function servedOf(
   all: readonly Served[],
   stopped: HostStatus['halted'],
-): Pick<Heartbeat, 'partitions' | 'halted' | 'standsBy'> {
+): Pick<Heartbeat, 'partitions' | 'halted' | 'standsBy' | 'deciding' | 'suspects'> {
   const partitions: Record<string, OwnedEpochs> = {};
   for (const { name, ownership } of all) {
     if (ownership.epochs.size > 0) partitions[nameOf(name)] = Object.fromEntries(ownership.epochs);
   }
   const halted = Object.keys(stopped).length === 0 ? {} : { halted: stopped };
-  return { partitions, ...halted, ...standsByOf(all) };
+  return { partitions, ...halted, ...standsByOf(all), ...carefulOf(all) };
+}
+
+function carefulOf(all: readonly Served[]): Pick<Heartbeat, 'deciding' | 'suspects'> {
+  const deciding: Record<string, readonly Named[]> = {};
+  const suspects: Record<string, readonly Suspect[]> = {};
+  for (const { name, caution } of all) {
+    if (caution.deciding.length > 0) deciding[nameOf(name)] = caution.deciding;
+    const found = caution.suspects;
+    if (found.length > 0) suspects[nameOf(name)] = found;
+  }
+  return {
+    ...(Object.keys(deciding).length === 0 ? {} : { deciding }),
+    ...(Object.keys(suspects).length === 0 ? {} : { suspects }),
+  };
 }

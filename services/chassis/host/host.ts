@@ -10,11 +10,12 @@ import type { Lanes } from './lanes.ts';
 import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
-import type { PartitionParts } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { whileAway } from './patience.ts';
 import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
+import { refusedInput } from './refused-input.ts';
 import { enlist } from './service-list.ts';
 import { Watermarks } from './watermarks.ts';
 import { WriterPool } from './writer-pool.ts';
@@ -165,8 +166,8 @@ export class Host {
   }
 
   /**
-   * Appends an input to a session log that this host need not own. Where the broker will never take it, that is an alarm,
-   * and what waits for it goes on.
+   * Appends an input to a session log that this host need not own. Where the broker will never take it, that leaves an alarm
+   * and a dead letter, and what waits for it goes on.
    */
   appendInput(
     topic: string,
@@ -181,10 +182,10 @@ export class Host {
       push: ({ appended, refused }) =>
         writer.push({ records: [input], onAppended: appended, onRefused: refused }),
       onTaken: onAppended,
-      onHopeless: ({ message }) => {
-        const fields = { topic, session: input.body.session, error: message };
-        this.options.ports.logger.error(fields, 'input refused for good: it is left out');
-        onAppended();
+      onHopeless: (error) => {
+        const { ports } = this.options;
+        const parts = { ports, outlet: this.outlet, wanted: () => !this.stopping };
+        void refusedInput(input, error, parts).finally(onAppended);
       },
     });
   }

@@ -1,6 +1,7 @@
 import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
 import { carryStretch } from './checkpoints.ts';
+import type { IgnoredRecords } from './ignored-records.ts';
 import type { PartitionLog } from './partition-log.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Watermark } from './watermarks.ts';
@@ -9,13 +10,23 @@ import type { Watermark } from './watermarks.ts';
 export function marksOf(
   { topic, partition }: PartitionName,
   services: readonly string[],
-  { log, table }: { log: PartitionLog; table: SessionTable },
+  {
+    log,
+    table,
+    ignored,
+  }: {
+    log: PartitionLog;
+    table: SessionTable;
+    ignored: Pick<IgnoredRecords, 'keeper' | 'firstUnsent'>;
+  },
 ): readonly Watermark[] {
   const { expected } = log;
   const stretch = carryStretch(table.seats);
   const ahead = { offset: expected, session: undefined };
   return services.map((service) => {
-    const needed = ablated('11b') ? ahead : table.holderOf(service, expected);
+    const ofSessions = ablated('11b') ? ahead : table.holderOf(service, expected);
+    const first = service === ignored.keeper ? ignored.firstUnsent : expected;
+    const needed = first < ofSessions.offset ? { ...ahead, offset: first } : ofSessions;
     const { offset, acceptance } = log.history.atOrBefore(needed.offset);
     const held = needed.session === undefined ? {} : { heldBy: needed.session, stretch };
     const at = { service, topic, partition, offset, ...held };

@@ -1,4 +1,3 @@
-import type { SeenEvent } from '../../../schemas/event.ts';
 import type { AppendError } from '../log/append-error.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { PartitionName } from '../log/port.ts';
@@ -12,7 +11,7 @@ import type { HostPorts } from './ports.ts';
 import type { PartitionWriter } from './writer.ts';
 
 export type DeliveryOrigin = Readonly<{
-  event: SeenEvent;
+  event: Readonly<{ type: string; atMs: number }>;
   service: string;
   session: SessionMeta;
   traceparent: string;

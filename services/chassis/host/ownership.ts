@@ -31,6 +31,10 @@ export class Ownership {
   private readonly owned = new Map<string, number>();
   /** Service -> its owner, where that is another instance. */
   private readonly owners = new Map<string, Owner>();
+  /** Service -> incarnation of its newest epoch, as far as it was read. */
+  private readonly newest = new Map<string, string>();
+  /** Other incarnations that what was won last was taken from. */
+  predecessors: readonly string[] = [];
   private asked: number | undefined;
   private assigned = false;
   private refusals = 0;
@@ -73,8 +77,16 @@ export class Ownership {
   /** The group gave us the partition, and all up to its end was read. */
   ask(acceptance: AcceptanceState): void {
     this.assigned = true;
+    this.remember(acceptance);
     if (this.asked !== undefined) return;
     this.request(acceptance);
+  }
+
+  private remember(acceptance: AcceptanceState): void {
+    for (const service of this.services) {
+      const incarnation = acceptance[service]?.incarnation;
+      if (incarnation !== undefined) this.newest.set(service, incarnation);
+    }
   }
 
   /** The group took the partition away, or it cannot be read: act no more, and list nothing. */
@@ -124,6 +136,10 @@ export class Ownership {
     if (own && header.epoch === this.asked) this.asked = undefined;
     if (own) this.refusals = 0;
     if (this.assigned && this.missing().length > 0) this.retryLater(acceptance);
+    const before = new Set(won.flatMap((service) => this.newest.get(service) ?? []));
+    before.delete(this.identity.incarnation);
+    this.predecessors = [...before];
+    this.remember(acceptance);
     return { won, lost };
   }
 

@@ -7,8 +7,10 @@ import {
   parseHeader,
   type RecordBody,
   type RecordHeader,
+  type Refused,
 } from '../protocol/record.ts';
 import { AcceptanceHistory } from './acceptance-history.ts';
+import { foreignCode } from './ignored-records.ts';
 import type { HostPorts } from './ports.ts';
 import { readBodyPatiently } from './read-body.ts';
 import { isPlaced, type Queued, RecordQueue } from './record-queue.ts';
@@ -27,6 +29,8 @@ export type PartitionLogParts = Readonly<{
   /** A record was taken; the position moved. */
   onTaken(): void;
   onHalt(error: LongreinError): void;
+  /** A record that every reader ignores, and why. */
+  onIgnored?(record: LogRecord, reason: Refused): void;
 }>;
 
 /**
@@ -116,17 +120,21 @@ export class PartitionLog {
     const header = parseHeader(record.headers);
     if (header === undefined) {
       if (isNewerKind(record.headers)) throw newerKind(record);
-      this.noteForeign(record.offset);
+      this.noteForeign(record);
       return;
     }
     const placed = { offset: record.offset, header };
     const wanted = this.parts.wantsBody(header);
-    const body = wanted ? await readBodyPatiently(record, this.parts.ports) : undefined;
+    const ignored = (reason: Refused): void => this.parts.onIgnored?.(record, reason);
+    const body = wanted ? await readBodyPatiently(record, this.parts.ports, ignored) : undefined;
     const read = body === undefined ? placed : { ...placed, body };
     this.parts.onRecord(read, accept(this.acceptance, header));
   }
 
-  private noteForeign(offset: number): void {
+  private noteForeign(record: LogRecord): void {
+    const { offset } = record;
+    const message = 'the headers are not those of a record of a session log';
+    this.parts.onIgnored?.(record, { code: foreignCode, message });
     if (this.foreign++ > 0) return;
     const { partition, ports } = this.parts;
     ports.logger.warn({ ...partition, offset }, 'record of another program ignored');

@@ -1,37 +1,25 @@
 import { ablated } from '../ablation.ts';
 import type { LongreinError } from '../errors.ts';
-import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
-import type { PlacedRecord, RecordHeader } from '../protocol/record.ts';
+import type { LogRecord, PartitionName } from '../log/port.ts';
+import type { PlacedRecord, RecordHeader, Refused } from '../protocol/record.ts';
+import { Caution } from './caution.ts';
+import { ownClaims } from './claims-read-back.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
+import { IgnoredRecords } from './ignored-records.ts';
 import { lookOver } from './look-over.ts';
-import type { Outlet } from './outlet.ts';
-import { type HostIdentity, Ownership } from './ownership.ts';
+import { Ownership } from './ownership.ts';
 import { PartitionLog, type ReadRecord } from './partition-log.ts';
-import type { HostedService, HostPorts } from './ports.ts';
-import type { Presence } from './presence.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
 import type { Slot } from './slot.ts';
-import { StandByNotice, type StandsBy, standsBy, standsByIn } from './standing-by.ts';
+import { StandByNotice, type StandsBy, standsByIn } from './standing-by.ts';
 import { startOf } from './start-position.ts';
 import { Timers } from './timers.ts';
 import { Upkeep } from './upkeep.ts';
-import type { Watermark, Watermarks } from './watermarks.ts';
-import type { PartitionWriter } from './writer.ts';
-
-export type PartitionParts = Readonly<{
-  ports: HostPorts;
-  identity: HostIdentity;
-  services: readonly HostedService[];
-  presence: Presence;
-  watermarks: Watermarks;
-  outlet: Outlet;
-  writer: PartitionWriter;
-  /** The reader that feeds this partition. */
-  reading: Pick<Reader, 'pause' | 'resume'>;
-  onHalt: (partition: PartitionName, error: LongreinError) => void;
-}>;
+import { noteTurn } from './void-turns.ts';
+import type { Watermark } from './watermarks.ts';
 
 /**
  * One partition of a session log as this host works on it: reads in order, accepts, folds, settles.
@@ -43,12 +31,14 @@ export class Partition {
   readonly name: PartitionName;
   readonly effects: EffectTable;
   readonly ownership: Ownership;
+  readonly caution: Caution;
   private readonly parts: PartitionParts;
   private readonly table: SessionTable;
   private readonly settler: Settler;
   private readonly upkeep: Upkeep;
   private readonly timers: Timers;
   readonly closed: ClosedSessions;
+  readonly ignored: IgnoredRecords;
   private readonly marks: ReadonlyMap<string, number>;
   private readonly log: PartitionLog;
   private readonly notice: StandByNotice;
@@ -70,7 +60,11 @@ export class Partition {
       wantsBody: (header: RecordHeader) => this.table.wantsBody(header, !this.caughtUp),
       onRecord: (record: ReadRecord, accepted: boolean) => this.process(record, accepted),
       onTaken: () => this.taken(),
-      onHalt: (error: LongreinError) => this.halt(error),
+      onHalt: (error: LongreinError) => {
+        this.stopServing();
+        parts.onHalt(name, error);
+      },
+      onIgnored: (record: LogRecord, reason: Refused) => this.ignored.note(record, reason),
     };
     this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
     this.effects = new EffectTable({ ports, writer, identity }, (session) => this.nudge(session));
@@ -81,14 +75,19 @@ export class Partition {
       { ports, presence, writer },
     );
     const { incarnation } = identity;
+    const owns = (service: string): boolean => this.ownership.owns(service);
+    this.ignored = new IgnoredRecords({ ...parts, at: name, owns });
     const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
     const slotOf = (session: string): Slot | undefined => this.table.get(session);
     this.timers = new Timers({ ports, writer, incarnation, epochOf, slotOf });
     this.table = new SessionTable(parts.services, this.closed);
     const owned = { ...parts, ownership: this.ownership, acceptance: this.log.acceptance };
     const onSettle = (session: string): void => this.settle(session);
-    this.settler = new Settler({ ...owned, effects: this.effects, onSettle });
-    this.upkeep = new Upkeep(name, { ...owned, log: this.log, table: this.table });
+    const { table, effects, ignored } = this;
+    this.caution = new Caution({ at: name, ports, presence, table, settle: onSettle });
+    const { caution } = this;
+    this.settler = new Settler({ ...owned, effects, caution, place: name, onSettle });
+    this.upkeep = new Upkeep(name, { ...owned, log: this.log, table, ignored });
   }
 
   /** Where reading starts, in offsets. */
@@ -124,8 +123,7 @@ export class Partition {
   standDown(): void {
     this.assigned = false;
     this.claimed = false;
-    this.ownership.release();
-    this.timers.clear();
+    this.stopServing();
     if (ablated('9d')) this.effects.forget();
   }
 
@@ -151,14 +149,10 @@ export class Partition {
     return standsByIn(this.table.slots());
   }
 
-  private halt(error: LongreinError): void {
-    this.stopServing();
-    this.parts.onHalt(this.name, error);
-  }
-
   /** It cannot be read any more: whoever can must find that nobody serves it. */
   stopServing(): void {
     this.ownership.release();
+    this.caution.end();
     this.timers.clear();
   }
 
@@ -180,6 +174,7 @@ export class Partition {
     if (accepted && record.body !== undefined) this.fold(record as PlacedRecord);
     else if (accepted && header.kind === 'checkpoint')
       this.table.noteCheckpoint(header, record.offset);
+    else if (!accepted && this.isOwnTurn(header)) this.ownership.renew(this.log.acceptance);
     this.settler.landed(this.table.get(session), header.id);
   }
 
@@ -189,11 +184,13 @@ export class Partition {
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
     this.parts.ports.logger.info({ ...this.name, won, number: header.epoch }, 'partition owned');
+    this.caution.begin(this.ownership.predecessors, this.table.slots(), won);
     this.act();
   }
 
   /** Ownership was won: all that is due is looked at. */
   private act(): void {
+    this.ignored.send();
     const { table, timers, settler } = this;
     const { clock } = this.parts.ports;
     const settle = (session: string): void => this.settle(session);
@@ -213,6 +210,7 @@ export class Partition {
     const folded = this.table.fold(record, at);
     if (folded === undefined) return;
     const { slot, came } = folded;
+    if (this.isOwnTurn(record.header)) noteTurn(slot, record.header, came, this.parts.ports);
     this.notice.look(slot);
     this.effects.cancelForbidden(slot.session, (service) => slot.seats.get(service)?.entry.state);
     if (came) this.startEffects(slot.session, record);
@@ -228,16 +226,18 @@ export class Partition {
 
   /** Claims of this process, read back: their effects may start now. Never for what was there at assignment. */
   private startEffects(session: string, record: PlacedRecord): void {
-    const { header, offset } = record;
-    const own = header.kind === 'turn' && header.incarnation === this.parts.identity.incarnation;
-    const seat = this.table.get(session)?.seats.get(header.service);
-    const service = this.parts.services.find((one) => one.logic.name === header.service);
-    const before = this.log.wasThere(offset) && !ablated('9b');
-    if (!own || before || ablated('9a') || seat === undefined || service === undefined) return;
-    // Whether the session still allows the call is not known: its claim is left to the newer release.
-    if (standsBy(seat)) return;
-    const at = { entry: seat.entry, traceparent: header.traceparent };
-    this.effects.startAll(service, this.table.claimsOf(record), at);
+    const before = this.log.wasThere(record.offset) && !ablated('9b');
+    const slot = this.table.get(session);
+    if (before || ablated('9a') || slot === undefined) return;
+    const found = ownClaims(record, slot, this.parts);
+    const claims = this.table.claimsOf(record);
+    if (found !== undefined) this.effects.startAll(found.service, claims, found.at);
+  }
+
+  /** Of an epoch that this host acts under. */
+  private isOwnTurn({ kind, service, epoch, incarnation }: RecordHeader): boolean {
+    if (kind !== 'turn' || incarnation !== this.parts.identity.incarnation) return false;
+    return this.ownership.epochOf(service) === epoch;
   }
 
   /** Asks for the partition once all that was there has been read; right away where there was nothing. */

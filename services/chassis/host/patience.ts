@@ -34,3 +34,21 @@ export async function whileAway<T>(
   }
   return undefined;
 }
+
+/** What the work gives, if it does so within the time; else undefined, and `wanted` says from then on that it may stop. */
+export function within<T>(
+  clock: HostPorts['clock'],
+  waitMs: number,
+  work: (wanted: () => boolean) => Promise<T>,
+): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const cancel = clock.after(waitMs, () => {
+      isOver = true;
+      resolve(undefined);
+    });
+    work(() => !isOver)
+      .then(resolve, reject)
+      .finally(cancel);
+  });
+}

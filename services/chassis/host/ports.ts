@@ -85,6 +85,8 @@ export type HostedService = Readonly<{
   topics: readonly string[];
   /** Session logs that it reads besides, and whose records must stay until its watermark has passed them. */
   alsoReads?: readonly string[];
+  /** Topics where it writes the dead letters of records that nobody can read; one service of each topic does. */
+  keepsLetters?: readonly string[];
   facts?(
     state: unknown,
     session: SessionMeta,

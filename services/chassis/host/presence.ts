@@ -5,8 +5,10 @@ import { AppendError } from '../log/append-error.ts';
 import type { LogRecord, Reader } from '../log/port.ts';
 import type { Halt } from './halts.ts';
 import { HearingTime } from './hearing-time.ts';
+import { within } from './patience.ts';
 import type { HostPorts } from './ports.ts';
 import type { StandsBy } from './standing-by.ts';
+import type { Named, Suspect, Trace } from './suspects.ts';
 
 /** Service -> epoch, of one partition. */
 export type OwnedEpochs = Readonly<Record<string, number>>;
@@ -23,6 +25,12 @@ export type Heartbeat = Readonly<{
   release: string;
   /** `topic/partition` -> what it leaves to a newer release there. */
   standsBy?: Readonly<Record<string, StandsBy>>;
+  /** `topic/partition` -> decisions that it is about to make, and that may kill it (DESIGN 3.14). */
+  deciding?: Readonly<Record<string, readonly Named[]>>;
+  /** `topic/partition` -> decisions that may have killed others, and are still to be made. */
+  suspects?: Readonly<Record<string, readonly Suspect[]>>;
+  /** Counts the heartbeats of an instance: they may overtake each other on their way. */
+  count?: number;
   atMs: number;
   /** The last one: the instance ends in good order, and nothing of it runs any more. */
   ended?: true;
@@ -51,7 +59,7 @@ const listingOf = ({ partition, service }: { partition: string; service: string 
   `${partition}#${service}`;
 
 /** So many heartbeats before the newest are read at the start, for instances that have just ended. */
-const recentBeats = 200;
+const recentBeats = 1_000;
 
 /**
  * Heartbeats of all instances (DESIGN 3.1). An instance counts as gone when it was not heard for `presenceMs`, and its
@@ -64,6 +72,10 @@ export class Presence {
   private cancelBeat: (() => void) | undefined;
   private stopped = false;
   private refused = false;
+  private said = 0;
+  private turn: Promise<unknown> = Promise.resolve();
+  /** Until when nobody waits for a heartbeat of ours: the last one that was waited for did not arrive. */
+  private unheardUntilMs = Number.NEGATIVE_INFINITY;
 
   private readonly ports: HostPorts;
   private readonly incarnation: string;
@@ -124,6 +136,45 @@ export class Presence {
     return beats.filter((beat) => !this.isGone(beat.incarnation));
   }
 
+  /** What all others said last of a partition (`topic/partition`); heard after `sinceMs` of hearing, they are alive. */
+  tracesOf(partition: string, sinceMs: number): readonly Trace[] {
+    return [...this.instances.values()].flatMap((instance) => {
+      const { beat, heardMs } = instance;
+      const { incarnation, ended, deciding = {}, suspects = {} } = beat;
+      if (incarnation === this.incarnation) return [];
+      const silent = this.isGone(incarnation) ? 'dead' : 'doubtful';
+      const is = ended === true ? 'ended' : heardMs > sinceMs ? 'alive' : silent;
+      const said = { deciding: deciding[partition] ?? [], suspects: suspects[partition] ?? [] };
+      return [{ incarnation, is, ...said } as const];
+    });
+  }
+
+  /** One of all partitions at a time: what an instance is deciding must not be named beside other things. */
+  inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.turn.then(work);
+    this.turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Says now what there is to say. Whether the log has it; false where it does not answer for too long. */
+  async announce(): Promise<boolean> {
+    const { clock } = this.ports;
+    if (this.stopped || clock.nowMs() < this.unheardUntilMs) return false;
+    const heard = await within(clock, limits.presenceMs, (wanted) => this.insist(wanted));
+    if (heard !== true) this.unheardUntilMs = clock.nowMs() + 2 * limits.presenceMs;
+    return heard === true;
+  }
+
+  private async insist(wanted: () => boolean): Promise<boolean> {
+    for (let waitMs = 20; !(await this.say(this.describe())); waitMs *= 2) {
+      if (!wanted() || this.stopped || this.refused) return false;
+      await new Promise<void>((resolve) => {
+        this.ports.clock.after(Math.min(1_000, waitMs), resolve);
+      });
+    }
+    return true;
+  }
+
   /** Says that this instance is gone, so that nobody has to wait for its silence. */
   async stop(): Promise<void> {
     this.stopped = true;
@@ -151,12 +202,15 @@ export class Presence {
   private take(beat: Heartbeat, nowMs: number): void {
     if (beat.incarnation === this.incarnation) this.time.heard(nowMs);
     const heardMs = this.time.mark(nowMs);
-    const listings = this.instances.get(beat.incarnation)?.listings ?? new Map<string, Listing>();
+    const known = this.instances.get(beat.incarnation);
+    const listings = known?.listings ?? new Map<string, Listing>();
     for (const [partition, services] of Object.entries(beat.partitions)) {
       for (const [service, epoch] of Object.entries(services))
         listings.set(listingOf({ partition, service }), { epoch, heardMs });
     }
-    this.instances.set(beat.incarnation, { beat, atMs: nowMs, heardMs, listings });
+    const overtaken = known !== undefined && (known.beat.count ?? 0) > (beat.count ?? 0);
+    const newest = overtaken ? known.beat : beat;
+    this.instances.set(beat.incarnation, { beat: newest, atMs: nowMs, heardMs, listings });
   }
 
   private forget(nowMs: number): void {
@@ -172,7 +226,10 @@ export class Presence {
     this.cancelBeat = this.ports.clock.after(limits.presenceMs / 5, () => this.beat());
   }
 
-  private async say(beat: Heartbeat): Promise<void> {
+  /** Whether the log has it. */
+  private async say(described: Heartbeat): Promise<boolean> {
+    this.said += 1;
+    const beat = { ...described, count: this.said };
     const record = {
       key: this.incarnation,
       headers: { ce_type: 'longrein.presence.v1', ce_id: `${this.incarnation}/${beat.atMs}` },
@@ -181,8 +238,10 @@ export class Presence {
     try {
       await this.ports.log.append({ topic: presenceTopic, partition: 0 }, [record]);
       this.refused = false;
+      return true;
     } catch (thrown) {
       this.unsaid(toError(thrown));
+      return false;
     }
   }
 

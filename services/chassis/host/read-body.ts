@@ -2,7 +2,7 @@ import { fillContents, hasBlobs } from '../content/spill.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { type Codec, schemaIdOf } from '../log/codec.ts';
 import type { LogRecord } from '../log/port.ts';
-import { isNewerBody, type RecordBody } from '../protocol/record.ts';
+import { isNewerBody, type RecordBody, type Refused } from '../protocol/record.ts';
 import { newerBody } from './newer-body.ts';
 import type { HostPorts } from './ports.ts';
 
@@ -26,6 +26,7 @@ function isBody(value: unknown, kind: string | undefined): value is RecordBody {
 async function readBody(
   record: LogRecord,
   ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger'>,
+  onUnreadable: (reason: Refused) => void,
 ): Promise<RecordBody | undefined> {
   const { topic, partition, offset, value } = record;
   if (isNewerBody(record.headers)) return newerBody(record);
@@ -41,6 +42,8 @@ async function readBody(
     if (await isOfNewer(record, ports.codec)) return newerBody(record);
     const fields = { topic, partition, offset, error: error.message };
     ports.logger.error(fields, 'record cannot be read; every reader ignores it');
+    const code = error instanceof LongreinError ? error.code : 'RECORD_UNREADABLE';
+    onUnreadable({ code, message: error.message });
     return undefined;
   }
 }
@@ -62,10 +65,11 @@ const waitMsMax = 5_000;
 export async function readBodyPatiently(
   record: LogRecord,
   ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger' | 'clock'>,
+  onUnreadable: (reason: Refused) => void = () => undefined,
 ): Promise<RecordBody | undefined> {
   for (let tries = 0; ; tries++) {
     try {
-      return await readBody(record, ports);
+      return await readBody(record, ports, onUnreadable);
     } catch (thrown) {
       const { topic, partition, offset } = record;
       if (!(thrown instanceof LongreinError) || !thrown.retryable) throw thrown;

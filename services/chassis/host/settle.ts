@@ -2,7 +2,9 @@ import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import type { AppendError } from '../log/append-error.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
+import type { LogPlace } from '../protocol/record.ts';
 import { Cascade } from './cascade.ts';
+import type { Caution } from './caution.ts';
 import { type ChassisFacts, type DecidedTurn, Decider } from './decider.ts';
 import { Deliveries } from './deliveries.ts';
 import { foldEarly, startEarly } from './early.ts';
@@ -26,6 +28,8 @@ export type SettlerParts = Readonly<{
   /** Of the partition, as it moves. */
   acceptance: AcceptanceState;
   effects: EffectTable;
+  caution: Pick<Caution, 'of' | 'names'>;
+  place: LogPlace;
   /** A delivery was acknowledged, or a batch was dropped: the session may have something to decide. */
   onSettle: (session: string) => void;
 }>;
@@ -91,7 +95,8 @@ export class Settler {
       if (turn !== undefined && !cascade.add(turn)) seat.kick = true;
     }
     if (cascade.turns.length === 0) return;
-    cascade.run();
+    // What is named is decided by itself: else nobody knows what killed a host.
+    if (!this.parts.caution.names(slot.session)) cascade.run();
     this.append(slot, cascade.turns);
   }
 
@@ -107,7 +112,9 @@ export class Settler {
   private deciding(slot: Slot): readonly HostedService[] {
     return this.parts.services.filter(({ logic }) => {
       const seat = slot.seats.get(logic.name);
-      return seat?.known === true && !standsBy(seat) && this.parts.ownership.owns(logic.name);
+      if (seat?.known !== true || standsBy(seat)) return false;
+      const isOurs = this.parts.ownership.owns(logic.name);
+      return isOurs && this.decider.may(slot, logic.name) !== 'later';
     });
   }
 

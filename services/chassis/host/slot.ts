@@ -33,6 +33,9 @@ export type Seat = {
   kick: boolean;
 };
 
+/** So many deliveries that have ended are remembered before it is looked which are closed. */
+const endedDeliveriesMax = 64;
+
 /** A session of a partition in memory, with a seat for each hosted service that knows it. */
 export class Slot {
   readonly session: string;
@@ -48,6 +51,8 @@ export class Slot {
   readonly turnRefused = new Map<string, Refused>();
   /** The broker does not take several of its turns at once. */
   singly = false;
+  /** Services -> own turns in a row that did not count (`void-turns.ts`). */
+  readonly voidTurns = new Map<string, number>();
   /** Context of the newest record, for spans. */
   readonly traces = new Map<string, string>();
   traceparent = '';
@@ -84,6 +89,20 @@ export class Slot {
     };
     this.seats.set(logic.name, seat);
     return seat;
+  }
+
+  /** Deliveries that are closed in the log need not be remembered: a session may send without end. */
+  forgetClosedDeliveries(): void {
+    if (this.acknowledged.size + this.refused.size <= endedDeliveriesMax) return;
+    const open = new Set(
+      [...this.seats.values()].flatMap(({ entry }) => Object.keys(entry.outbox)),
+    );
+    for (const address of [...this.acknowledged, ...this.refused.keys()]) {
+      if (open.has(address)) continue;
+      this.acknowledged.delete(address);
+      this.refused.delete(address);
+      this.sending.delete(address);
+    }
   }
 
   /** For a host without rule 7: what is open counts as answered. */

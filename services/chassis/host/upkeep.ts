@@ -1,12 +1,14 @@
 import { limits } from '../../../schemas/limits.ts';
 import type { PartitionName } from '../log/port.ts';
 import { type CheckpointParts, Checkpoints, carryStretch } from './checkpoints.ts';
+import type { IgnoredRecords } from './ignored-records.ts';
 import { marksOf } from './marks-of.ts';
 import type { PartitionLog } from './partition-log.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Watermark } from './watermarks.ts';
 
-type UpkeepParts = CheckpointParts & Readonly<{ log: PartitionLog; table: SessionTable }>;
+type UpkeepParts = CheckpointParts &
+  Readonly<{ log: PartitionLog; table: SessionTable; ignored: IgnoredRecords }>;
 
 /** What a host does for a partition now and then, so that it stays short to restore and small in memory. */
 export class Upkeep {
@@ -43,9 +45,9 @@ export class Upkeep {
   }
 
   marks(services: readonly string[]): readonly Watermark[] {
-    const { log, table, ports } = this.parts;
+    const { log, table, ports, ignored } = this.parts;
     log.history.add(log.expected, log.acceptance);
     table.expireEarlyCancels(ports.clock.nowMs() - limits.earlyCancelMs);
-    return marksOf(this.name, services, { log, table });
+    return marksOf(this.name, services, { log, table, ignored });
   }
 }

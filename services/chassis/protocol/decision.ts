@@ -3,8 +3,9 @@ import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import { LongreinError, toError } from '../errors.ts';
+import { deliveriesOf } from './dead-letter.ts';
 import { canonical } from './hash.ts';
-import type { Refused } from './record.ts';
+import type { RecordPlace, Refused } from './record.ts';
 import { type Cause, type ServiceEntry, standByOf } from './service-fold.ts';
 import {
   type AnyLogic,
@@ -25,6 +26,10 @@ export type FactsInput = Readonly<{
   refused?: Readonly<Record<string, Refused>>;
   /** The broker took no turn of the size that this state leads to. */
   turnRefused?: Refused;
+  /** Why this is not decided any more: hosts died of it, or what comes of it never counts. */
+  poison?: Refused;
+  /** What the decision starts from, in the log; given where it is known to fail. */
+  origin?: RecordPlace;
   service: JsonObject;
   attachments: Readonly<Record<string, JsonValue>>;
 }>;
@@ -47,8 +52,8 @@ function acknowledgements(
 ): Draft[] {
   return delivered.flatMap((address) => {
     const sent = entry.outbox[address];
-    if (sent === undefined || logic.deliveries === undefined) return [];
-    const destinations = logic.deliveries(sent, entry.core.meta).map(destinationOf);
+    if (sent === undefined) return [];
+    const destinations = deliveriesOf(logic, sent, entry.core.meta).map(destinationOf);
     return [
       event('delivery.acknowledged', { record: sent.record, index: sent.index, destinations }),
     ];
@@ -81,11 +86,26 @@ function inputOf(entry: ServiceEntry, facts: FactsInput): DecideInput {
   };
 }
 
-function failed(service: string, thrown: unknown): Draft[] {
+/** What a decision starts from: its first open cause, else the newest record that it has seen. */
+export function beginningOf({ causes, core }: ServiceEntry): { record: string; offset: number } {
+  const [first] = causes;
+  if (first === undefined) return { record: core.last.record, offset: core.last.offset };
+  return { record: first.event.record, offset: first.offset };
+}
+
+type Deciding = Readonly<{ logic: AnyLogic; facts: FactsInput }>;
+
+function failed({ logic, facts }: Deciding, thrown: unknown): Draft[] {
   const error = toError(thrown);
   const code = error instanceof LongreinError ? error.code : 'DECISION_THREW';
-  return [event('decision.failed', { service, code }, { message: text(error.message) })];
+  const { origin } = facts;
+  const data = { service: logic.name, code, ...(origin === undefined ? {} : { origin }) };
+  return [event('decision.failed', data, { message: text(error.message) })];
 }
+
+/** Whether these drafts say that their service could not decide. */
+export const hasFailed = (drafts: readonly Draft[]): boolean =>
+  drafts.some(({ type }) => type === 'decision.failed');
 
 /** What a content takes in a record when its body is in a blob. */
 const contentNameBytes = 256;
@@ -123,25 +143,38 @@ function refuseTooLarge(drafts: readonly Draft[], entry: ServiceEntry, facts: Fa
   throw new LongreinError('TURN_TOO_LARGE', message);
 }
 
+function requireValid(logic: AnyLogic, drafts: readonly Draft[]): void {
+  for (const draft of drafts) {
+    const problem = problemOfDraft(draft, logic.language);
+    if (problem !== undefined) throw new LongreinError('EVENT_INVALID', problem);
+  }
+}
+
+/** A service that failed says nothing more but what it must, and nothing at all where that fails too. */
+function afterFailure(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): readonly Draft[] {
+  if (logic.decideAfterFailure === undefined || facts.poison !== undefined) return [];
+  try {
+    const drafts = logic.decideAfterFailure(entry.state, inputOf(entry, facts));
+    requireValid(logic, drafts);
+    return drafts;
+  } catch {
+    // That the service fails is in the log already.
+    return [];
+  }
+}
+
 function ofLogic(logic: AnyLogic, entry: ServiceEntry, facts: FactsInput): readonly Draft[] {
-  if (entry.core.failed.includes(logic.name)) return [];
-  if (entry.broken !== undefined) {
-    return failed(logic.name, new LongreinError(entry.broken.code, entry.broken.message));
-  }
-  if (facts.turnRefused !== undefined) {
-    const { code, message } = facts.turnRefused;
-    return failed(logic.name, new LongreinError(code, message));
-  }
+  if (entry.core.failed.includes(logic.name)) return afterFailure(logic, entry, facts);
+  const deciding = { logic, facts };
+  const known = entry.broken ?? facts.poison ?? facts.turnRefused;
+  if (known !== undefined) return failed(deciding, new LongreinError(known.code, known.message));
   try {
     const drafts = logic.decide(entry.state, inputOf(entry, facts));
-    for (const draft of drafts) {
-      const problem = problemOfDraft(draft, logic.language);
-      if (problem !== undefined) throw new LongreinError('EVENT_INVALID', problem);
-    }
+    requireValid(logic, drafts);
     if (drafts.length > 0) refuseTooLarge(drafts, entry, facts);
     return drafts;
   } catch (thrown) {
-    return ablated('14b') ? [] : failed(logic.name, thrown);
+    return ablated('14b') ? [] : failed(deciding, thrown);
   }
 }
 

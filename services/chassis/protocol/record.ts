@@ -12,6 +12,12 @@ export type RecordKind = 'turn' | 'input' | 'checkpoint' | 'epoch';
 /** Why a broker will never take something. */
 export type Refused = Readonly<{ code: string; message: string }>;
 
+/** The partition that holds the log of a session. */
+export type LogPlace = Readonly<{ topic: string; partition: number }>;
+
+/** A record of it. */
+export type RecordPlace = LogPlace & Readonly<{ offset: number; record: string }>;
+
 /** Facts as they stand in a turn. Those of `service` belong to the service, the others to the chassis. */
 export type RecordedFacts = Readonly<{
   data: Readonly<{
@@ -22,6 +28,10 @@ export type RecordedFacts = Readonly<{
     refused?: Readonly<Record<string, Refused>>;
     /** The broker took no turn of the size that this state leads to. */
     turnRefused?: Refused;
+    /** Why this is not decided any more: hosts died of it, or what comes of it never counts. */
+    poison?: Refused;
+    /** What the decision started from, in the log; said only where it failed, for its dead letter. */
+    origin?: RecordPlace;
     service?: JsonObject;
   }>;
   content?: Readonly<Record<string, Content>>;

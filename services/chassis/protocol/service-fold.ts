@@ -2,6 +2,7 @@ import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
 import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
+import { deliveriesOf } from './dead-letter.ts';
 import type { PlacedRecord, TurnBody } from './record.ts';
 import type { AnyLogic } from './service-logic.ts';
 import { addressOf } from './service-logic.ts';
@@ -38,8 +39,7 @@ export function newEntry(logic: AnyLogic, session: string): ServiceEntry {
 }
 
 function hasDeliveries(logic: AnyLogic, event: SeenEvent, core: SessionCore): boolean {
-  if (logic.deliveries === undefined || event.service !== logic.name) return false;
-  return logic.deliveries(event, core.meta).length > 0;
+  return event.service === logic.name && deliveriesOf(logic, event, core.meta).length > 0;
 }
 
 type Closing = SeenEvent<'delivery.acknowledged' | 'delivery.refused'>;
@@ -113,6 +113,8 @@ function foldEvents(
       if (concerns(strange, logic.name)) return { ...entry, core, standBy: strange.standBy };
       continue;
     }
+    // Its dead letter goes out whatever the service makes of it.
+    if (event.type === 'decision.failed') outbox = foldOutbox(logic, outbox, { event, core });
     try {
       const before: unknown = state;
       state = logic.evolve(state, event);

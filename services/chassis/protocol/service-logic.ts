@@ -96,6 +96,11 @@ export type ServiceLogic<S, F extends JsonObject = JsonObject> = Readonly<{
    */
   answers(event: SeenEvent): boolean;
   decide(state: S, input: DecideInput<F>): readonly Draft[];
+  /**
+   * What is still decided once a decision of this service failed in the session: only what nobody else can say. The state
+   * may lack what led to the failure, and this must not lean on what failed.
+   */
+  decideAfterFailure?(state: S, input: DecideInput<F>): readonly Draft[];
   deliveries?(event: SeenEvent, session: SessionMeta): readonly Delivery[];
 }>;
 

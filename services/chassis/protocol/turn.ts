@@ -18,6 +18,8 @@ export function recordFacts(session: string, facts: FactsInput): RecordedFacts {
     ...(Object.keys(facts.lost).length === 0 ? {} : { lost: facts.lost }),
     ...(facts.refused === undefined ? {} : { refused: facts.refused }),
     ...(facts.turnRefused === undefined ? {} : { turnRefused: facts.turnRefused }),
+    ...(facts.poison === undefined ? {} : { poison: facts.poison }),
+    ...(facts.origin === undefined ? {} : { origin: facts.origin }),
     ...(Object.keys(facts.service).length === 0 ? {} : { service: facts.service }),
   };
   if (Object.keys(facts.attachments).length === 0) return { data };
@@ -42,6 +44,8 @@ export function factsOf(body: TurnBody): FactsInput {
     lost: data.lost ?? {},
     ...(data.refused === undefined ? {} : { refused: data.refused }),
     ...(data.turnRefused === undefined ? {} : { turnRefused: data.turnRefused }),
+    ...(data.poison === undefined ? {} : { poison: data.poison }),
+    ...(data.origin === undefined ? {} : { origin: data.origin }),
     service: data.service ?? {},
     attachments,
   };

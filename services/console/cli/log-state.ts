@@ -5,7 +5,13 @@
 
 import { readPartition } from '../../../replay-tools/read/partition-reader.ts';
 import { limits } from '../../../schemas/limits.ts';
-import { presenceTopic, registryTopic, topics, watermarksTopic } from '../../../schemas/topics.ts';
+import {
+  deadLettersTopic,
+  presenceTopic,
+  registryTopic,
+  topics,
+  watermarksTopic,
+} from '../../../schemas/topics.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import { Lanes } from '../../chassis/host/lanes.ts';
 import type { Heartbeat } from '../../chassis/host/presence.ts';
@@ -17,6 +23,7 @@ import type { LogPort, LogRecord, PartitionName } from '../../chassis/log/port.t
 import { quietLogger } from '../../chassis/telemetry/quiet-logger.ts';
 import { boundsOf } from '../../client/publish.ts';
 import { bodyOfRecord } from '../../client/record-body.ts';
+import { readLetters } from './dead-letters/topic.ts';
 
 const codec = createFixedCodec();
 const logger = quietLogger;
@@ -123,7 +130,20 @@ export async function readLogState(log: LogPort, nowMs: number): Promise<LogStat
   });
   const told = new Set(halted.filter(({ stops }) => stops).map(({ where }) => where.split('/')[0]));
   const unsaid = others.filter(({ where, stops }) => !stops || !told.has(where));
-  return { hosts, troubles: [...halted, ...unsaid, ...janitorMissing(hosts)] };
+  const letters = await waitingLetters(log);
+  return { hosts, troubles: [...halted, ...unsaid, ...janitorMissing(hosts), ...letters] };
+}
+
+/** Dead letters that nobody has looked after. */
+async function waitingLetters(log: LogPort): Promise<Trouble[]> {
+  const open = (await readLetters(log)).filter(({ state }) => state === 'open');
+  const [first] = open;
+  if (first === undefined) return [];
+  const count = open.length === 1 ? 'a dead letter waits' : `${open.length} dead letters wait`;
+  const message = `${count}, the oldest since ${first.at.slice(0, 19)}: ${first.reason.message}`;
+  const fix = 'look at them: longrein dead-letters list';
+  const rest = { host: undefined, sinceMs: undefined, stops: false };
+  return [{ where: deadLettersTopic, code: 'DEAD_LETTERS', message, fix, ...rest }];
 }
 
 const haltedOn = ({ host, halted = {} }: Heartbeat): Trouble[] =>

@@ -1,6 +1,8 @@
 /** Commands, options and arguments, by commander; turns every way to end into an exit code. */
 import { Command, CommanderError, Option } from 'commander';
 import { release } from '../../chassis/config/package-root.ts';
+import { deadLettersList, deadLettersShow } from './commands/dead-letters.ts';
+import { deadLettersDiscard, deadLettersRetry } from './commands/dead-letters-act.ts';
 import { demo } from './commands/demo.ts';
 import { doctor } from './commands/doctor.ts';
 import { down } from './commands/down.ts';
@@ -57,6 +59,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     name: 'topics',
     about: 'the topics that sessions live in',
     commands: [topicsList, topicsRescale, topicsRetire, topicsReset],
+  },
+  {
+    name: 'dead-letters',
+    about: 'what could not be taken up or decided, and what to do about it',
+    commands: [deadLettersList, deadLettersShow, deadLettersRetry, deadLettersDiscard],
   },
   {
     name: 'replay',

@@ -1,3 +1,4 @@
+import { poisonsOf } from '../world/poison.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'nothing fails that the faults do not explain';
@@ -17,19 +18,26 @@ function isExplained(message: string, fields: object, strange: ReadonlySet<strin
   return strange.has(`${topic}/${partition}@${offset}`);
 }
 
-export const noSurprises: Checker = ({ lines, fatal, history, poisoned, coverage }) => {
+const givenUp = 'poison: not decided any more';
+
+export const noSurprises: Checker = (run) => {
+  const { lines, fatal, history, poisoned, coverage } = run;
+  const poisons = poisonsOf(run.schedule);
   const found: Violation[] = fatal.map((error) => ({ rule, detail: `fatal: ${error.message}` }));
   for (const { host, lines: own } of lines) {
     for (const { level, message, fields } of own) {
       if (level !== 'error' || isExplained(message, fields, poisoned)) continue;
-      const code = (fields as { code?: string }).code;
+      const { code, session = '', service } = fields as Record<string, string | undefined>;
+      if (message === givenUp && poisons.get(session) === service) continue;
       if (code === 'LOG_GAP' && coverage.has('fault record lost in reading')) continue;
       found.push({ rule, detail: `${host}: ${message} ${JSON.stringify(fields)}` });
     }
   }
   for (const { step, topic, offset } of history.lines) {
+    const { session } = step.core.meta;
     for (const event of step.events) {
       if (event.type !== 'decision.failed') continue;
+      if (event.data.code === 'POISON' && poisons.get(session) === event.data.service) continue;
       const said = String(event.content.message?.body ?? '');
       found.push({ rule, detail: `${topic}@${offset}: ${event.data.service} failed: ${said}` });
     }

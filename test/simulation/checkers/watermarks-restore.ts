@@ -1,5 +1,6 @@
 import type { ClosedSessions } from '../../../services/chassis/host/closed-sessions.ts';
-import { Partition, type PartitionParts } from '../../../services/chassis/host/partition.ts';
+import { Partition } from '../../../services/chassis/host/partition.ts';
+import type { PartitionParts } from '../../../services/chassis/host/partition-parts.ts';
 import type { Trim } from '../../../services/chassis/host/watermark-records.ts';
 import type { ClosedSegment, Watermark } from '../../../services/chassis/host/watermarks.ts';
 import type { Codec } from '../../../services/chassis/log/codec.ts';

@@ -43,6 +43,9 @@ const situations: readonly string[] = [
   'fault repeated checkpoint',
   'fault repeated epoch',
   ...strangeKinds.map((kind) => `fault ${kind}`),
+  'fault poison event',
+  'goal that kills',
+  'poison given up',
   'fault clock skew',
   'fault clock jump forward',
   'fault clock jump back',
@@ -94,7 +97,6 @@ const fullKey = 'a key holds a thousand goals before it refuses one: a test of i
 
 /** Event types that no run can show, with the reason. */
 export const neverEmitted: Readonly<Record<string, string>> = {
-  'decision.failed': 'no decision of the real code may fail; an ablation shows that it is seen',
   'key.denied': fullKey,
   'key.refused': fullKey,
 };

@@ -19,7 +19,11 @@ function coverLine(run: Run, { header, accepted, step, body }: Line): void {
   if (body.kind === 'turn' && body.root !== undefined) note(coverage, 'turn from a checkpoint');
   if (body.kind === 'turn' && body.foreseen.length > 0 && step.events.length > 0)
     note(coverage, 'turn that foresaw');
-  for (const event of step.events) note(coverage, `event ${event.type}`);
+  for (const event of step.events) {
+    note(coverage, `event ${event.type}`);
+    if (event.type === 'decision.failed' && event.data.code === 'POISON')
+      note(coverage, 'poison given up');
+  }
 }
 
 /** An epoch that takes some of the services of another process, and leaves it the rest. */

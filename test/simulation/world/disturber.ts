@@ -128,7 +128,8 @@ export class Disturber {
 
   #send({ goalId, value, kind }: Of<'send'>): void {
     const names = { goal: 'goal sent', repeat: 'goal repeated', cancel: 'goal cancelled' };
-    this.#world.note({ ...names, 'cancel-first': 'goal cancelled first' }[kind] ?? kind);
+    const more = { 'cancel-first': 'goal cancelled first', poison: 'goal that kills' };
+    this.#world.note({ ...names, ...more }[kind] ?? kind);
     if (value['key'] !== undefined) this.#world.note('goal of a key');
     if (value['plan'] === 'no-such-plan') this.#world.note('goal refused');
     this.#world.publish(goalId, value);

@@ -3,6 +3,7 @@ import { type Dice, diceOf } from './dice.ts';
 import { disturbances } from './disturbances.ts';
 import { cancelValue, type GoalToSend, goalsOf } from './goals.ts';
 import { beginnings, groupingOf } from './groupings.ts';
+import { poisonings } from './poison.ts';
 import { type Release, releases } from './releases.ts';
 import type { StrangeKind } from './strange-records.ts';
 
@@ -12,8 +13,9 @@ import type { StrangeKind } from './strange-records.ts';
  */
 
 export type Action = Readonly<{ atMs: number }> &
+  /** `kills`: the service that dies when it decides something in the goal's session. */
   (
-    | Readonly<{ do: 'send'; value: JsonObject; goalId: string; kind: string }>
+    | Readonly<{ do: 'send'; value: JsonObject; goalId: string; kind: string; kills?: string }>
     | Readonly<{ do: 'start'; services: readonly string[]; skewMs: number; release?: Release }>
     | Readonly<{ do: 'crash'; victim: number }>
     /** Dies when so many more requests went out, or answers, records and timers came: at any await. */
@@ -187,6 +189,7 @@ export function scheduleOf(seed: number): Schedule {
     ...disturbances(dice, calmAtMs),
     ...gaps(seed, calmAtMs),
     ...swaps(seed, calmAtMs),
+    ...poisonings(seed, calmAtMs),
   ];
   const partitions = dice.between(1, 2);
   const housekeepingMs = dice.pick([300, 700, 1_000]);

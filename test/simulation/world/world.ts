@@ -29,6 +29,7 @@ import { type Coverage, note } from './coverage.ts';
 import { dayBudget, gateRules, type LedgerEntry, modelOf, toolsOf } from './effects.ts';
 import { LogFaults } from './log-faults.ts';
 import { logTopics, Network, outsider } from './network.ts';
+import { dyingOf, poisonsOf, restartMs } from './poison.ts';
 import { Process } from './process.ts';
 import { asRelease, type Release } from './releases.ts';
 import type { Schedule } from './schedule.ts';
@@ -89,12 +90,16 @@ export class SimulatedWorld {
   readonly published: string[] = [];
   readonly fatal: Error[] = [];
   readonly #schedule: Schedule;
+  readonly #poisons: ReadonlyMap<string, string>;
   readonly #sabotage: Sabotage;
   readonly #outside: MemoryLog;
   #starts = 0;
+  /** What each host was started with. */
+  readonly #started = new Map<string, Readonly<{ names: readonly string[]; release: Release }>>();
 
   constructor(schedule: Schedule, sabotage: Sabotage = {}) {
     this.#schedule = schedule;
+    this.#poisons = poisonsOf(schedule);
     this.#sabotage = sabotage;
     this.codec = createSharedCodec(schedule.seed);
     this.network = new Network(schedule, { clock: this.clock, coverage: this.coverage });
@@ -127,6 +132,7 @@ export class SimulatedWorld {
   ): Promise<SimulatedHost> {
     this.#starts += 1;
     const name = `h${this.#starts}`;
+    this.#started.set(name, { names, release });
     const process = new Process(this.clock, skewMs);
     const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
       this.#sending(name, at, records),
@@ -193,9 +199,21 @@ export class SimulatedWorld {
       gateRules,
       dayBudget,
       started,
-      change: (logic) => asRelease(release, change(logic)),
+      change: (logic) =>
+        dyingOf(asRelease(release, change(logic)), this.#poisons, () => this.#poisoned(host)),
       table: this.sink.of(process),
     };
+  }
+
+  /** Dies of a decision; somebody starts it anew. */
+  #poisoned(host: string): void {
+    const victim = this.hosts.find(({ name }) => name === host);
+    if (victim === undefined) return;
+    this.kill(victim, 'fault poison event');
+    const { names, release } = this.#started.get(host) ?? { names: [], release: 'a' };
+    this.clock.after(restartMs(this.#schedule.seed, this.#starts), () => {
+      if (!this.runaway) void this.startHost(names, { skewMs: 0, release });
+    });
   }
 
   #keep(host: string, { service, call, name, atMs }: StartedEffect): void {

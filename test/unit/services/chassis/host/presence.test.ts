@@ -193,7 +193,10 @@ test('it says of itself what it is, again and again, until it is stopped', async
   expect(changes()).toBe(4);
   const [record] = log.appends[3]?.records ?? [];
   expect(record?.key).toBe('mine');
-  expect(codec.decode(record?.value ?? new Uint8Array()).body).toEqual(beat('mine', clock.nowMs()));
+  expect(codec.decode(record?.value ?? new Uint8Array()).body).toEqual({
+    ...beat('mine', clock.nowMs()),
+    count: 4,
+  });
   log.appends[0]?.fail('uncertain');
   await settled();
   const stopped = presence.stop();

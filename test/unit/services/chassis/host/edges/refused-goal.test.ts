@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { keysTopic, resultsTopic, sessionTopic } from '../../../../../../schemas/topics.ts';
+import {
+  deadLettersTopic,
+  keysTopic,
+  resultsTopic,
+  sessionTopic,
+} from '../../../../../../schemas/topics.ts';
 import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
 import type { OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import { MemoryWorld } from '../../../../../support/memory-world.ts';
@@ -9,6 +14,9 @@ import { startsOf, statusesOf, WorldProof } from '../../../../../support/world-p
 
 const has = (records: readonly OutgoingRecord[], type: string): boolean =>
   records.some(({ headers }) => headers['lr_types'] === type || headers['ce_type'] === type);
+
+const isGoal = (records: readonly OutgoingRecord[], goalId: string): boolean =>
+  records.some(({ value }) => Buffer.from(value ?? []).includes(`"goalId":"${goalId}"`));
 
 const isOf = (records: readonly OutgoingRecord[], tool: string): boolean =>
   records.some(({ value }) => Buffer.from(value ?? []).includes(`"tool":"${tool}"`));
@@ -97,6 +105,25 @@ test('a session that cannot be opened ends its goal with a reason', async () => 
   expect([statusesOf(world), codesOf(world)]).toEqual([{ g: 'rejected' }, ['DELIVERY_TOO_LARGE']]);
   await world.clock.run(5_000);
   expect(world.unclosed([keysTopic])).toEqual([]);
+});
+
+test('a goal that the log of goals never takes leaves a dead letter, and those behind it go on', async () => {
+  const world = await worldWith((topic, records) =>
+    topic === keysTopic && has(records, 'goal.received') && isGoal(records, 'big')
+      ? 'too-large'
+      : 'ok',
+  );
+  world.publishGoal({ id: 'big', goal: 'Too big.', plan: 'echo' });
+  world.publishGoal({ id: 'small', goal: 'Go on.', plan: 'echo' });
+  const done = (): boolean => world.results().length === 1;
+  expect(await world.clock.run(60_000, done)).toBe(true);
+  expect(statusesOf(world)).toEqual({ small: 'completed' });
+  const letters = [...world.cluster.topics.get(deadLettersTopic).partitions.keys()]
+    .flatMap((partition) => world.cluster.records({ topic: deadLettersTopic, partition }))
+    .map(({ value }) => world.codec.decode(value ?? new Uint8Array()).body);
+  expect(letters).toMatchObject([
+    { reason: { code: 'INPUT_TOO_LARGE' }, origin: { topic: 'longrein.goals' }, goalId: 'big' },
+  ]);
 });
 
 test('what is only not allowed is delivered once it is', async () => {

@@ -1,0 +1,246 @@
+import { ablated } from '../ablation.ts';
+import type { PartitionName } from '../log/port.ts';
+import { beginningOf } from '../protocol/decision.ts';
+import type { Refused } from '../protocol/record.ts';
+import type { ServiceEntry } from '../protocol/service-fold.ts';
+import type { HostPorts } from './ports.ts';
+import type { Presence } from './presence.ts';
+import type { SessionTable } from './session-table.ts';
+import type { Slot } from './slot.ts';
+import { deathsMax, Evidence, keyOf, type Named, poisonOf, type Suspect } from './suspects.ts';
+
+export type CautionParts = Readonly<{
+  at: PartitionName;
+  ports: Pick<HostPorts, 'clock' | 'logger'>;
+  presence: Pick<Presence, 'tracesOf' | 'announce' | 'inTurn' | 'markMs'>;
+  table: Pick<SessionTable, 'get'>;
+  /** What was named may be decided now. */
+  settle(session: string): void;
+}>;
+
+/** So many rounds, about, until all that nobody suspects has been decided. */
+const rounds = 4;
+const roundMax = 256;
+/** So few decisions that answer something are named one by one at once: where one of them kills, it is found sooner. */
+const aloneMax = 4;
+/** How often it is looked whether somebody in doubt is dead, or what is on the way has landed. */
+const lookMs = 200;
+
+/**
+ * How a host goes about decisions that may kill it, after it took over from one that did not end in good order
+ * (DESIGN 3.14).
+ *
+ * K1 All that is due at the takeover is named in the presence before it is decided, a part at a time; what comes later
+ *    goes on as ever. It is over when all was decided once, or when the predecessor is heard again.
+ * K2 What a dead host was deciding comes last, each by itself. What two died on alone is poison: it is not tried again.
+ * K3 What somebody was deciding who may be dead or not is left until that is known.
+ */
+export class Caution {
+  private readonly parts: CautionParts;
+  /** What is to be named first, by session and service. */
+  private readonly due = new Map<string, Named>();
+  private named: readonly Named[] = [];
+  /** Why the one that is named is not tried again. */
+  private poison: Refused | undefined;
+  private predecessors: readonly string[] = [];
+  private sinceMs = 0;
+  private roundSize = 1;
+  /** Services that failed in a session, and of which hosts die even so. */
+  private readonly mute = new Set<string>();
+  /** Of `due`, those that come first and one by one. */
+  private alone = new Set<Named>();
+  private running = false;
+  private wakeUp: (() => void) | undefined;
+
+  constructor(parts: CautionParts) {
+    this.parts = parts;
+  }
+
+  /** A takeover from these. What is known of each session is what was read up to the own epoch. */
+  begin(predecessors: readonly string[], slots: Iterable<Slot>, services: readonly string[]): void {
+    if (predecessors.length === 0 || ablated('14c')) return;
+    this.predecessors = [...new Set([...this.predecessors, ...predecessors])];
+    this.sinceMs = this.parts.presence.markMs();
+    if (!this.isCalledFor()) return;
+    const { answers, others } = dueIn(slots, services);
+    for (const one of [...answers, ...others]) this.due.set(keyOf(one), one);
+    if (answers.length <= aloneMax) this.alone = new Set(answers);
+    this.roundSize = Math.min(roundMax, Math.max(1, Math.ceil(this.due.size / rounds)));
+    if (!this.running) void this.run();
+  }
+
+  /** The partition is decided by somebody else now. */
+  end(): void {
+    this.due.clear();
+    this.named = [];
+    this.wakeUp?.();
+  }
+
+  /** Whether a decision may be made now; or why it must not be tried any more. */
+  of(session: string, service: string): 'now' | 'later' | Refused {
+    if (this.due.size === 0 && this.mute.size === 0) return 'now';
+    const key = keyOf({ session, service });
+    if (this.mute.has(key)) return 'later';
+    const one = this.due.get(key);
+    if (one === undefined) return 'now';
+    if (this.named.includes(one)) return this.poison ?? 'now';
+    this.wakeUp?.();
+    return 'later';
+  }
+
+  /** Whether something of this session is named: it is decided by itself, with nothing that would follow from it. */
+  names(session: string): boolean {
+    return this.named.some((one) => one.session === session);
+  }
+
+  /** What is about to be decided, for the presence. */
+  get deciding(): readonly Named[] {
+    return this.named;
+  }
+
+  /** What may have killed others and was not decided yet, for the presence. */
+  get suspects(): readonly Suspect[] {
+    if (this.due.size === 0) return [];
+    const evidence = this.evidence();
+    return [...this.due.values()].flatMap((one) => {
+      const died = evidence.deathsOf(one);
+      return died === undefined ? [] : [{ ...one, died }];
+    });
+  }
+
+  private evidence(): Evidence {
+    return new Evidence(this.traces());
+  }
+
+  private traces(): ReturnType<Presence['tracesOf']> {
+    const { topic, partition } = this.parts.at;
+    return this.parts.presence.tracesOf(`${topic}/${partition}`, this.sinceMs);
+  }
+
+  /** Not where all predecessors are heard, or ended in good order, and nothing is suspected. */
+  private isCalledFor(): boolean {
+    const traces = this.traces();
+    if (!new Evidence(traces).isEmpty) return true;
+    return this.predecessors.some((incarnation) => {
+      const trace = traces.find((one) => one.incarnation === incarnation);
+      return trace === undefined || trace.is === 'dead' || trace.is === 'doubtful';
+    });
+  }
+
+  private async run(): Promise<void> {
+    const { presence } = this.parts;
+    this.running = true;
+    while (this.due.size > 0) {
+      let isIdle = false;
+      await presence.inTurn(async () => {
+        const round = this.next();
+        isIdle = round.length === 0;
+        await this.decide(round);
+      });
+      if (isIdle) await this.pause();
+    }
+    this.running = false;
+    await presence.announce();
+  }
+
+  private async decide(round: readonly Named[]): Promise<void> {
+    if (round.length === 0) return;
+    this.named = round;
+    this.poison = this.poisonIn(round);
+    const said = !this.isCalledFor() || (await this.parts.presence.announce());
+    // Another host may have taken over meanwhile, or something else been decided there.
+    if (this.named !== round) return;
+    // Where nobody hears what is said, caution is in vain: then it must not cost anything.
+    if (!said) return this.release();
+    const free = round.filter(({ session }) => !this.isBusy(session));
+    if (this.poison !== undefined) this.silence(free);
+    for (const session of new Set(free.map((one) => one.session))) this.parts.settle(session);
+    for (const one of free) this.due.delete(keyOf(one));
+    this.named = [];
+    this.poison = undefined;
+  }
+
+  /** That it is poison is in the log already: there is nothing more to say. */
+  private silence(round: readonly Named[]): void {
+    for (const one of round) {
+      const core = this.parts.table.get(one.session)?.seats.get(one.service)?.entry.core;
+      if (core?.failed.includes(one.service) === true) this.mute.add(keyOf(one));
+    }
+  }
+
+  /** All that is due may be decided as ever. */
+  private release(): void {
+    const all = [...this.due.values()];
+    this.due.clear();
+    this.named = [];
+    for (const session of new Set(all.map((one) => one.session))) this.parts.settle(session);
+  }
+
+  private poisonIn([one, ...others]: readonly Named[]): Refused | undefined {
+    if (one === undefined || others.length > 0) return undefined;
+    const died = this.evidence().deathsOf(one) ?? [];
+    if (died.length < deathsMax) return undefined;
+    const poison = poisonOf(one, died);
+    const { at, ports } = this.parts;
+    ports.logger.error({ ...at, ...one, ...poison }, 'poison: not decided any more');
+    return poison;
+  }
+
+  /** What is decided next: what nobody suspects first, the rest one by one. */
+  private next(): readonly Named[] {
+    if (!this.isCalledFor())
+      return [...this.due.values()].filter(({ session }) => !this.isBusy(session));
+    const evidence = this.evidence();
+    const innocent: Named[] = [];
+    let suspect: Named | undefined;
+    for (const one of this.due.values()) {
+      if (evidence.isDoubtful(one) || this.isBusy(one.session)) continue;
+      if (evidence.deathsOf(one) !== undefined) suspect ??= one;
+      else if (this.alone.has(one)) return [one];
+      else if (innocent.push(one) === this.roundSize) break;
+    }
+    if (innocent.length > 0 || suspect === undefined) return innocent;
+    return [suspect];
+  }
+
+  private isBusy(session: string): boolean {
+    return (this.parts.table.get(session)?.inFlight.size ?? 0) > 0;
+  }
+
+  private pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        this.wakeUp = undefined;
+        cancel();
+        resolve();
+      };
+      const cancel = this.parts.ports.clock.after(lookMs, end);
+      this.wakeUp = end;
+    });
+  }
+}
+
+/** Calls may be lost and deliveries were open: something may be due there, though nobody asks. */
+const mayBeDue = ({ core, outbox }: ServiceEntry): boolean =>
+  Object.keys(core.calls).length + Object.keys(outbox).length > 0;
+
+/**
+ * What these services may have to decide in these sessions; what answers to something comes first. Where all is answered
+ * and nothing runs, the predecessor has decided the same and lived.
+ */
+function dueIn(
+  slots: Iterable<Slot>,
+  services: readonly string[],
+): Readonly<{ answers: readonly Named[]; others: readonly Named[] }> {
+  const answers: Named[] = [];
+  const others: Named[] = [];
+  for (const { session, seats } of slots) {
+    for (const [service, { known, entry }] of seats) {
+      if (!known || !services.includes(service)) continue;
+      const one = { session, service, record: beginningOf(entry).record };
+      if (entry.causes.length > 0) answers.push(one);
+      else if (mayBeDue(entry)) others.push(one);
+    }
+  }
+  return { answers, others };
+}

@@ -1,0 +1,22 @@
+import type { LongreinError } from '../errors.ts';
+import type { PartitionName, Reader } from '../log/port.ts';
+import type { Outlet } from './outlet.ts';
+import type { HostIdentity } from './ownership.ts';
+import type { HostedService, HostPorts } from './ports.ts';
+import type { Presence } from './presence.ts';
+import type { Watermarks } from './watermarks.ts';
+import type { PartitionWriter } from './writer.ts';
+
+/** What a partition is built of. */
+export type PartitionParts = Readonly<{
+  ports: HostPorts;
+  identity: HostIdentity;
+  services: readonly HostedService[];
+  presence: Presence;
+  watermarks: Watermarks;
+  outlet: Outlet;
+  writer: PartitionWriter;
+  /** The reader that feeds this partition. */
+  reading: Pick<Reader, 'pause' | 'resume'>;
+  onHalt: (partition: PartitionName, error: LongreinError) => void;
+}>;
