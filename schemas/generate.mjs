@@ -90,9 +90,14 @@ export function generateSchemas(events) {
   const records = ['turn', 'input', 'checkpoint', 'epoch'].map((name) =>
     read(`records/${name}.v1.json`),
   );
-  const open = ['goal', 'goal-cancel', 'result', 'approval-decision', 'dead-letter'].map((name) =>
-    read(`public/${name}.v1.json`),
-  );
+  const open = [
+    'goal',
+    'goal-cancel',
+    'goal-signal',
+    'result',
+    'approval-decision',
+    'dead-letter',
+  ].map((name) => read(`public/${name}.v1.json`));
   const content = `export const contentSchema: JsonObject = ${JSON.stringify(read('content.v1.json'), null, 1)};`;
   const parts = [
     list('eventSchemas', events),

@@ -18,6 +18,12 @@ export const limits = {
   resultBytesMax: 900_000,
   /** A reason in a public result; the log has all of it. */
   reasonCharactersMax: 16_384,
+  /** Branches of one fan-out: its session holds a state for each. */
+  fanOutItemsMax: 1_000,
+  /** The id of a task that is made of others: those are called after it. */
+  compositeIdCharactersMax: 120,
+  /** Signals that one goal or one loop has not seen yet; more are dropped. */
+  signalsWaitingMax: 1_000,
   /** Levels of objects and lists in a goal: every reader walks them with its stack. */
   goalDepthMax: 64,
   /** A content of any kind: what a process can hold and hash without stalling its host. */

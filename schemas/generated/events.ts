@@ -424,6 +424,36 @@ fix?: ContentV1
 }
 }
 /**
+ * A signal goes on to the open session.
+ */
+export interface GoalSignalForwardedV1 {
+type: "goal.signal-forwarded"
+version: 1
+data: {
+signal: string
+name: string
+session: string
+lane: string
+}
+content: {
+payload: ContentV1
+}
+}
+/**
+ * A signal for a running goal arrived on the public topic.
+ */
+export interface GoalSignalReceivedV1 {
+type: "goal.signal-received"
+version: 1
+data: {
+signal: string
+name: string
+}
+content: {
+payload: ContentV1
+}
+}
+/**
  * The key log gives the key to a goal.
  */
 export interface KeyAssignedV1 {
@@ -756,6 +786,9 @@ data: {
 plan: string
 code: string
 violations: number
+again?: boolean
+attempts?: number
+costNanoUsd?: number
 }
 content: {
 violations: ContentV1
@@ -814,6 +847,7 @@ endedAtMs: number
 content?: {
 output?: ContentV1
 message?: ContentV1
+contradictions?: ContentV1
 }
 }
 /**
@@ -971,6 +1005,20 @@ context?: ContentV1
 }
 }
 /**
+ * Something happened outside that a loop of the session may wait for.
+ */
+export interface SessionSignalledV1 {
+type: "session.signalled"
+version: 1
+data: {
+signal: string
+name: string
+}
+content: {
+payload: ContentV1
+}
+}
+/**
  * The event store begins to follow a partition of a topic.
  */
 export interface SinkOpenedV1 {
@@ -1022,6 +1070,25 @@ agent: string
 }
 content: {
 output: ContentV1
+}
+}
+/**
+ * A task that is made of others gets its branches, its next round or its next iteration.
+ */
+export interface TaskExpandedV1 {
+type: "task.expanded"
+version: 1
+data: {
+task: string
+attempt: number
+kind: ("branch" | "work" | "review" | "iteration")
+first: number
+count: number
+deadlineAtMs?: number
+begins: boolean
+}
+content: {
+scopes: ContentV1
 }
 }
 /**
@@ -1337,6 +1404,7 @@ export interface TurnEvents {
   'goal.ended': GoalEndedV1;
   'goal.queued': GoalQueuedV1;
   'goal.rejected': GoalRejectedV1;
+  'goal.signal-forwarded': GoalSignalForwardedV1;
   'key.assigned': KeyAssignedV1;
   'key.denied': KeyDeniedV1;
   'key.freed': KeyFreedV1;
@@ -1359,6 +1427,7 @@ export interface TurnEvents {
   'task.abandoned': TaskAbandonedV1;
   'task.cancelled': TaskCancelledV1;
   'task.completed': TaskCompletedV1;
+  'task.expanded': TaskExpandedV1;
   'task.failed': TaskFailedV1;
   'task.retry-scheduled': TaskRetryScheduledV1;
   'task.scheduled': TaskScheduledV1;
@@ -1381,6 +1450,7 @@ export interface InputEvents {
   'budget.refused': BudgetRefusedV1;
   'goal.cancel-received': GoalCancelReceivedV1;
   'goal.received': GoalReceivedV1;
+  'goal.signal-received': GoalSignalReceivedV1;
   'key.granted': KeyGrantedV1;
   'key.refused': KeyRefusedV1;
   'key.released': KeyReleasedV1;
@@ -1392,6 +1462,7 @@ export interface InputEvents {
   'session.cancel-requested': SessionCancelRequestedV1;
   'session.ended': SessionEndedV1;
   'session.opened': SessionOpenedV1;
+  'session.signalled': SessionSignalledV1;
   'sink.opened': SinkOpenedV1;
   'timer.fired': TimerFiredV1;
   'tool.completed': ToolCompletedV1;
@@ -1424,6 +1495,8 @@ export const eventTypes = [
   'goal.queued',
   'goal.received',
   'goal.rejected',
+  'goal.signal-forwarded',
+  'goal.signal-received',
   'key.assigned',
   'key.denied',
   'key.freed',
@@ -1454,10 +1527,12 @@ export const eventTypes = [
   'session.ended',
   'session.failed',
   'session.opened',
+  'session.signalled',
   'sink.opened',
   'task.abandoned',
   'task.cancelled',
   'task.completed',
+  'task.expanded',
   'task.failed',
   'task.retry-scheduled',
   'task.scheduled',

@@ -1636,6 +1636,134 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.signal-forwarded:v1",
+  "title": "GoalSignalForwardedV1",
+  "description": "A signal goes on to the open session.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.signal-forwarded"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "signal": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "name": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "signal",
+     "name",
+     "session",
+     "lane"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "payload": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "payload"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.signal-received:v1",
+  "title": "GoalSignalReceivedV1",
+  "description": "A signal for a running goal arrived on the public topic.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.signal-received"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "signal": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "name": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "signal",
+     "name"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "payload": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "payload"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:key.assigned:v1",
   "title": "KeyAssignedV1",
   "description": "The key log gives the key to a goal.",
@@ -3073,6 +3201,17 @@ export const eventSchemas: readonly JsonObject[] = [
      "violations": {
       "type": "integer",
       "minimum": 0
+     },
+     "again": {
+      "type": "boolean"
+     },
+     "attempts": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0
      }
     },
     "required": [
@@ -3330,6 +3469,9 @@ export const eventSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:content:v1"
      },
      "message": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "contradictions": {
       "$ref": "urn:longrein:content:v1"
      }
     },
@@ -3978,6 +4120,64 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:session.signalled:v1",
+  "title": "SessionSignalledV1",
+  "description": "Something happened outside that a loop of the session may wait for.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "session.signalled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "signal": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "name": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "signal",
+     "name"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "payload": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "payload"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:sink.opened:v1",
   "title": "SinkOpenedV1",
   "description": "The event store begins to follow a partition of a topic.",
@@ -4166,7 +4366,8 @@ export const eventSchemas: readonly JsonObject[] = [
   "description": "An attempt of a task succeeded.",
   "x-record": "turn",
   "x-writers": [
-   "worker-pool"
+   "worker-pool",
+   "supervisor"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -4224,12 +4425,98 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:task.expanded:v1",
+  "title": "TaskExpandedV1",
+  "description": "A task that is made of others gets its branches, its next round or its next iteration.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "task.expanded"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "kind": {
+      "type": "string",
+      "enum": [
+       "branch",
+       "work",
+       "review",
+       "iteration"
+      ]
+     },
+     "first": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "count": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "deadlineAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "begins": {
+      "type": "boolean"
+     }
+    },
+    "required": [
+     "task",
+     "attempt",
+     "kind",
+     "first",
+     "count",
+     "begins"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "scopes": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "scopes"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:task.failed:v1",
   "title": "TaskFailedV1",
   "description": "An attempt of a task failed.",
   "x-record": "turn",
   "x-writers": [
-   "worker-pool"
+   "worker-pool",
+   "supervisor"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -5726,6 +6013,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:goal.rejected:v1"
       },
       {
+       "$ref": "urn:longrein:event:goal.signal-forwarded:v1"
+      },
+      {
        "$ref": "urn:longrein:event:key.assigned:v1"
       },
       {
@@ -5790,6 +6080,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:task.completed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:task.expanded:v1"
       },
       {
        "$ref": "urn:longrein:event:task.failed:v1"
@@ -5922,6 +6215,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:goal.received:v1"
      },
      {
+      "$ref": "urn:longrein:event:goal.signal-received:v1"
+     },
+     {
       "$ref": "urn:longrein:event:key.granted:v1"
      },
      {
@@ -5953,6 +6249,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:session.opened:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:session.signalled:v1"
      },
      {
       "$ref": "urn:longrein:event:sink.opened:v1"
@@ -6296,6 +6595,45 @@ export const publicSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:goal-signal:v1",
+  "title": "GoalSignalV1",
+  "description": "Tells a running goal that something happened, on longrein.goals.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "signal",
+   "name"
+  ],
+  "properties": {
+   "signal": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The goal id, or the session id (ses_…)."
+   },
+   "name": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "pattern": "^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$",
+    "description": "What happened; loops wait for it by this name."
+   },
+   "payload": {
+    "description": "Any JSON value; the loop sees it."
+   },
+   "source": {
+    "type": "string",
+    "maxLength": 512
+   },
+   "tenant": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:public:result:v1",
   "title": "ResultV1",
   "description": "How a goal ended, on longrein.results. One per goal; a repeat has the same ce_id and the same bytes.",
@@ -6330,6 +6668,44 @@ export const publicSchemas: readonly JsonObject[] = [
    },
    "output": {
     "description": "The answer; its shape is the plan’s."
+   },
+   "contradictions": {
+    "type": "array",
+    "maxItems": 10000,
+    "description": "Where tasks contradicted each other, with who said what.",
+    "items": {
+     "type": "object",
+     "additionalProperties": false,
+     "required": [
+      "member",
+      "values"
+     ],
+     "properties": {
+      "member": {
+       "type": "string"
+      },
+      "values": {
+       "type": "array",
+       "items": {
+        "type": "object",
+        "additionalProperties": false,
+        "required": [
+         "value",
+         "tasks"
+        ],
+        "properties": {
+         "value": {},
+         "tasks": {
+          "type": "array",
+          "items": {
+           "type": "string"
+          }
+         }
+        }
+       }
+      }
+     }
+    }
    },
    "error": {
     "type": "object",

@@ -10,6 +10,7 @@ import { LongreinError } from '../chassis/errors.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { type Joined, joinOutputs, type TaskOutput } from './join.ts';
 import type { AggregatorState, JoinedTask } from './state.ts';
+import { synthesisStep } from './synthesis.ts';
 
 /**
  * Whether nothing of the plan is left to wait for, and nobody else has to say how the session ends.
@@ -28,13 +29,15 @@ function isDone({ machine, onFailure }: JoinedTask): boolean {
   return machine.value === 'completed' || machine.value === 'skipped';
 }
 
-/** `session.completed`, or `session.failed` where the outputs cannot be joined or shaped. */
-export function completion(state: AggregatorState): Draft {
+/**
+ * `session.completed`, or `session.failed` where the outputs cannot be joined or shaped; the question to a model that is
+ * to write the answer; undefined while it does.
+ */
+export function completion(state: AggregatorState, session: string): Draft | undefined {
   try {
-    const joined = joinOutputs(
-      state.output ?? { kind: 'collect', conflict: 'fail' },
-      outputs(state),
-    );
+    const joined = join(state, session);
+    if (joined === 'wait') return undefined;
+    if ('ask' in joined) return joined.ask;
     const output = shape(state, joined);
     refuseTooLarge(output);
     return completed(state, joined, output);
@@ -44,6 +47,15 @@ export function completion(state: AggregatorState): Draft {
     const message = text(`${thrown.message}${advice}`);
     return event('session.failed', { code: failureCode(thrown) }, { message });
   }
+}
+
+function join(state: AggregatorState, session: string): Joined | 'wait' | Readonly<{ ask: Draft }> {
+  const rule = state.output ?? { kind: 'collect', conflict: 'fail' };
+  const joined = joinOutputs(rule, outputs(state));
+  const { synthesis } = rule;
+  if (rule.kind !== 'synthesis' || synthesis === undefined) return joined;
+  const step = synthesisStep(state, session, { synthesis, collected: joined.value });
+  return typeof step === 'object' && 'text' in step ? { ...joined, value: step.text } : step;
 }
 
 const isExpressionError = ({ code }: LongreinError): boolean => code.startsWith('EXPRESSION_');

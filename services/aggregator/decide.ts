@@ -46,7 +46,10 @@ function standIn({ session, orphaned, letters = [] }: AggregatorState): readonly
 function decide(state: AggregatorState, input: DecideInput): readonly Draft[] {
   const proposal = beginProposal(state, evolve);
   for (const draft of standIn(state)) proposal.write(draft);
-  if (isComplete(proposal.state)) proposal.write(completion(proposal.state));
+  if (isComplete(proposal.state)) {
+    const next = completion(proposal.state, input.session.session);
+    if (next !== undefined) proposal.write(next);
+  }
   for (const draft of resultOf(proposal.state, input)) proposal.write(draft);
   for (const draft of replacementOf(proposal.state, input)) proposal.write(draft);
   return proposal.drafts;

@@ -1,5 +1,6 @@
 /** The aggregator's fold. Which ending counts is said by the session's machine, not here. */
 
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
 import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
@@ -14,6 +15,7 @@ import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import type { Contradiction } from './join.ts';
 import type { AggregatorState, Ending } from './state.ts';
+import { withSynthesis } from './synthesis.ts';
 
 /** The state after this event; the same object when it changes nothing. */
 export function evolve(state: AggregatorState, event: SeenEvent): AggregatorState {
@@ -45,11 +47,13 @@ function onStep(before: AggregatorState, session: Persisted, event: SeenEvent): 
 
 function withPlan(state: AggregatorState, accepted: SeenEvent<'plan.accepted'>): AggregatorState {
   const plan = bodyOf(accepted.content.plan) as unknown as PlanDefinition;
-  const shaped = plan.output.shape !== undefined;
+  const shaped = plan.output.shape !== undefined || plan.output.kind === 'synthesis';
+  const { models } = bodyOf(accepted.content.catalog) as unknown as PinnedCatalog;
   return {
     ...state,
     plan: plan.name,
     output: plan.output,
+    ...(plan.output.kind === 'synthesis' ? { models } : {}),
     scope: shaped && state.scope !== null ? withDefaults(state.scope, plan) : null,
     tasks: plan.tasks.map(({ id, onFailure }) => {
       return { id, onFailure, machine: taskFold.initial(), output: null };
@@ -63,7 +67,9 @@ function endingOf(event: EndingEvent): Ending {
   if (event.type === 'session.completed') {
     const message = contradictionsMessage(bodyOf(event.content.contradictions, []));
     const output = bodyOf(event.content.output);
-    return { status: 'completed', code: null, task: null, message, output };
+    const ending = { status: 'completed', code: null, task: null, message, output } as const;
+    if (event.content.contradictions === undefined) return ending;
+    return { ...ending, contradictions: bodyOf(event.content.contradictions) };
   }
   if (event.type === 'session.failed') {
     const { code, task } = event.data;
@@ -146,7 +152,10 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
     case 'model.completed':
     case 'model.failed':
     case 'model.attempt-failed':
-      return withUsage(state, event);
+      return withUsage(withSynthesis(state, event), event);
+    case 'model.requested':
+    case 'model.denied':
+      return withSynthesis(state, event);
     default:
       return onTask(state, event);
   }

@@ -3,9 +3,10 @@
  * session.
  */
 
-import type { PlanOutput } from '../../schemas/definitions/plan.ts';
+import type { PlanOutput, Vote } from '../../schemas/definitions/plan.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { LongreinError } from '../chassis/errors.ts';
+import { compileTemplate } from '../chassis/expressions/template.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
 
 /** The output of a task that completed, or undefined for one that did not. */
@@ -21,11 +22,12 @@ export type Joined = Readonly<{ value: JsonValue; contradictions: readonly Contr
 
 /**
  * Joins by the plan's rule. Throws LongreinError OUTPUT_NOT_MERGEABLE if a task to merge gave no
- * object, and OUTPUT_CONFLICT if tasks contradict each other and the rule is `fail`.
+ * object, and OUTPUT_CONFLICT if tasks contradict each other and the rule is `fail`, OUTPUT_NO_QUORUM if a vote has none.
  */
 export function joinOutputs(output: PlanOutput, tasks: readonly TaskOutput[]): Joined {
   const chosen = chooseTasks(output, tasks);
-  if (output.kind === 'collect') {
+  if (output.kind === 'vote') return countVotes(output.vote ?? { quorum: 1 }, chosen);
+  if (output.kind !== 'merge') {
     const members = chosen.map((task): [string, JsonValue] => [task.id, task.output ?? null]);
     return { value: Object.fromEntries(members), contradictions: [] };
   }
@@ -33,13 +35,45 @@ export function joinOutputs(output: PlanOutput, tasks: readonly TaskOutput[]): J
   const contradictions = statements
     .filter(({ values }) => values.length > 1)
     .map(({ member, values }) => ({ member, values }));
-  if (output.conflict === 'fail' && contradictions.length > 0) throw conflict(contradictions);
+  const ruleOf = (member: string) => ownRule(output, member) ?? output.conflict;
+  const forbidden = contradictions.filter(({ member }) => ruleOf(member) === 'fail');
+  if (forbidden.length > 0) throw conflict(forbidden);
   const merged = statements.map((one): [string, JsonValue] => [
     one.member,
-    settle(output.conflict, one),
+    settle(ruleOf(one.member), one),
   ]);
   return { value: Object.fromEntries(merged), contradictions };
 }
+
+const ownRule = ({ conflicts = {} }: PlanOutput, member: string) =>
+  Object.hasOwn(conflicts, member) ? conflicts[member] : undefined;
+
+/** What most tasks say, if it is a quorum; who said something else is named. */
+function countVotes({ of, quorum }: Vote, tasks: readonly TaskOutput[]): Joined {
+  const said: Said = new Map();
+  for (const { id, output } of tasks) {
+    if (output === undefined) continue;
+    const value = of === undefined ? output : votedIn(of, id, output);
+    const key = canonical(value);
+    const known = said.get(key) ?? { value, tasks: [] };
+    known.tasks.push(id);
+    said.set(key, known);
+  }
+  const values = [...said.values()];
+  const contradictions = values.length > 1 ? [{ member: 'vote', values }] : [];
+  // The first to be said among equals; equals are no quorum but where it is small.
+  const best = [...values].sort((one, other) => other.tasks.length - one.tasks.length)[0];
+  if (best !== undefined && best.tasks.length >= quorum)
+    return { value: best.value, contradictions };
+  const sides = values.map((one) => `${shorten(one.value)} (${one.tasks.join(', ')})`).join('; ');
+  const message = `No ${quorum} tasks say the same: ${sides === '' ? 'none said anything' : sides}.`;
+  throw new LongreinError('OUTPUT_NO_QUORUM', message, {
+    fix: 'Let more tasks vote, or lower the quorum.',
+  });
+}
+
+const votedIn = (of: string, task: string, output: JsonValue): JsonValue =>
+  compileTemplate(`=${of}`, `output.vote.of, task ${task}`).evaluate({ output });
 
 function chooseTasks(output: PlanOutput, tasks: readonly TaskOutput[]): readonly TaskOutput[] {
   if (output.tasks === undefined) return tasks;

@@ -37,6 +37,7 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
   };
   const content = {
     ...(ending.status === 'completed' ? { output: json(ending.output) } : {}),
+    ...(ending.contradictions === undefined ? {} : { contradictions: json(ending.contradictions) }),
     ...(ending.message === null ? {} : { message: text(ending.message) }),
   };
   return [event('result.published', data, content)];
@@ -101,6 +102,9 @@ function messageOf(published: Published, meta: SessionMeta): JsonObject {
     session: meta.session,
     status: data.status,
     ...(content.output === undefined ? {} : { output: bodyOf(content.output) }),
+    ...(content.contradictions === undefined
+      ? {}
+      : { contradictions: bodyOf(content.contradictions) }),
     ...(data.code === undefined ? {} : { error: errorOf(data.code, published) }),
     usage: { inputTokens, outputTokens, costNanoUsd },
     ...(valueNanoUsd === undefined ? {} : { valueNanoUsd }),

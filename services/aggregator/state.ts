@@ -3,6 +3,7 @@
  * ending until it is published, and what the models cost. Tasks stand in the order of the plan.
  */
 
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { PlanOutput } from '../../schemas/definitions/plan.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
@@ -23,6 +24,16 @@ export type Ending = Readonly<{
   task: string | null;
   message: string | null;
   output: JsonValue;
+  /** Where tasks contradicted each other; absent where they did not. */
+  contradictions?: JsonValue;
+}>;
+
+/** A model that was asked to write the answer. */
+export type SynthesisState = Readonly<{
+  calls: number;
+  open: string | null;
+  answer?: string;
+  failure?: Readonly<{ code: string; message: string; retryable: boolean }>;
 }>;
 
 export type Usage = Readonly<{ inputTokens: number; outputTokens: number; costNanoUsd: number }>;
@@ -50,6 +61,9 @@ export type AggregatorState = Readonly<{
   /** Addresses of failed decisions whose dead letters are on their way. */
   letters?: readonly string[];
   usage: Usage;
+  synthesis?: SynthesisState;
+  /** Aliases of models as the session pinned them; kept where one is asked for a synthesis. */
+  models?: PinnedCatalog['models'];
   /** The broker will never take the result; a failure that fits takes its place. */
   refused?: Readonly<{ code: string; message: string }>;
 }>;

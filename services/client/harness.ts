@@ -11,6 +11,7 @@ import { type GoalRequest, type NamedGoal, nameGoal } from './goal-request.ts';
 import { type Published, publishGoal } from './publish.ts';
 import type { GoalResult } from './result.ts';
 import { type GoalName, Session, sessionOf } from './session.ts';
+import { publishSignal, type SignalOptions } from './signal.ts';
 import { Tail } from './tail.ts';
 import { type Update, Updates, type WaitOptions } from './updates.ts';
 
@@ -120,6 +121,12 @@ export class Harness {
   cancel(of: GoalName, options: CancelOptions = {}): Promise<Published> {
     this.refuseClosed();
     return publishCancel(this.log, of, options);
+  }
+
+  /** Tells a running goal that something happened: a loop of its plan may wait for it. */
+  signal(of: GoalName, name: string, options: SignalOptions = {}): Promise<Published> {
+    this.refuseClosed();
+    return publishSignal(this.log, of, { ...options, name });
   }
 
   /** Publishes what a person decided about a tool call. */

@@ -28,4 +28,5 @@ export {
 export type { Published } from './publish.ts';
 export type { GoalResult } from './result.ts';
 export type { GoalName, Session } from './session.ts';
+export type { SignalOptions } from './signal.ts';
 export type { Update, WaitOptions } from './updates.ts';

@@ -7,6 +7,11 @@ export type GoalResult = Readonly<{
   status: 'completed' | 'failed' | 'cancelled' | 'rejected';
   /** The plan's answer; there only when completed. */
   output?: JsonValue;
+  /** Where tasks contradicted each other, with who said what. */
+  contradictions?: readonly Readonly<{
+    member: string;
+    values: readonly Readonly<{ value: JsonValue; tasks: readonly string[] }>[];
+  }>[];
   error?: Readonly<{
     code: string;
     message: string;

@@ -5,6 +5,7 @@ import { endingOf, HarnessClosedError } from './errors.ts';
 import type { FollowOptions, Harness } from './harness.ts';
 import type { Published } from './publish.ts';
 import type { GoalResult } from './result.ts';
+import type { SignalOptions } from './signal.ts';
 import type { Update, WaitOptions } from './updates.ts';
 
 /**
@@ -54,6 +55,11 @@ export class Session {
   /** See Harness.cancel. */
   cancel(options: CancelOptions = {}): Promise<Published> {
     return this.harness.cancel(this.of, options);
+  }
+
+  /** See Harness.signal. */
+  signal(name: string, options: SignalOptions = {}): Promise<Published> {
+    return this.harness.signal(this.of, name, options);
   }
 
   /** See Harness.approve. */

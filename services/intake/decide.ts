@@ -73,20 +73,25 @@ function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
   return event('goal.queued', { keyLog: keyLogId(tenant, key), session });
 }
 
+/** What goes on to the session that runs: signals in their order, and one cancel. */
+function forward({ received, cancel, signals = [] }: GoalLog): Draft[] {
+  const { session, lane } = received;
+  const told = signals.map(({ signal, name, payload }) =>
+    event('goal.signal-forwarded', { signal, name, session, lane }, { payload: json(payload) }),
+  );
+  if (cancel === null || cancel.forwarded) return told;
+  const { requestedBy, reason } = cancel;
+  const stop = { session, lane, requestedBy };
+  return [...told, event('goal.cancel-forwarded', stop, { reason: text(reason) })];
+}
+
 function decideGoal(log: GoalLog, tenant: string, nowMs: number): Draft[] {
   const { received, cancel } = log;
   if (log.ended !== null && !log.endRecorded) return end(log, tenant);
   if (log.phase === 'over')
     return log.undelivered.length === 0 ? [event('session.closed', {})] : [];
   if (log.refused !== undefined) return [reject(log)];
-  if (log.phase === 'admitted') {
-    if (cancel === null || cancel.forwarded) return [];
-    const { session, lane } = received;
-    const { requestedBy, reason } = cancel;
-    return [
-      event('goal.cancel-forwarded', { session, lane, requestedBy }, { reason: text(reason) }),
-    ];
-  }
+  if (log.phase === 'admitted') return forward(log);
   if (received.problem !== undefined || log.phase === 'refused') return [reject(log)];
   if (cancel !== null) return [cancelEarly(log)];
   if (log.phase === 'received') return [enter(log, tenant, nowMs)];
@@ -119,6 +124,7 @@ function decideKey(log: KeyLog): Draft[] {
 const answered: ReadonlySet<string> = new Set([
   'goal.received',
   'goal.cancel-received',
+  'goal.signal-received',
   'key.requested',
   'key.granted',
   'key.refused',

@@ -77,6 +77,14 @@ function forwardCancel(seen: SeenEvent<'goal.cancel-forwarded'>): Delivery {
   return { to: 'log', topic: sessionTopic(lane), session, identity: ['cancel'], event: request };
 }
 
+function forwardSignal(seen: SeenEvent<'goal.signal-forwarded'>): Delivery {
+  const { session, lane, signal, name } = seen.data;
+  const payload = json(bodyOf(seen.content.payload));
+  const signalled = event('session.signalled', { signal, name }, { payload });
+  const identity = ['signal', signal];
+  return { to: 'log', topic: sessionTopic(lane), session, identity, event: signalled };
+}
+
 const toKeys = (
   target: string,
   identity: string[],
@@ -109,6 +117,8 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
       return [cancelled(seen, meta)];
     case 'goal.cancel-forwarded':
       return [forwardCancel(seen)];
+    case 'goal.signal-forwarded':
+      return [forwardSignal(seen)];
     case 'goal.ended':
       if (seen.data.keyLog === undefined) return [];
       return [toKeys(seen.data.keyLog, ['released', own], event('key.released', { goalLog: own }))];

@@ -31,8 +31,8 @@ const sourceOf = (record: LogRecord): string => headerOf(record, 'ce_source') ??
 
 function inputOf(
   goalLog: string,
-  draft: Draft<'goal.received'> | Draft<'goal.cancel-received'>,
-  at: { identity: string; record: LogRecord; written: Written },
+  draft: Draft<'goal.received' | 'goal.cancel-received' | 'goal.signal-received'>,
+  at: { identity: string | readonly string[]; record: LogRecord; written: Written },
 ): GoalInput {
   const body: InputBody = {
     kind: 'input',
@@ -42,7 +42,7 @@ function inputOf(
     ...at.written,
     event: sealEvent(saltOf(goalLog), draft),
   };
-  return { id: inputId(goalLog, [at.identity]), body };
+  return { id: inputId(goalLog, [at.identity].flat()), body };
 }
 
 /** Where a new session of this priority goes. */
@@ -110,6 +110,21 @@ function refused(
   return inputOf(goalLogId(meta.session), draft, { identity: 'goal', record, written });
 }
 
+/** Each signal counts once: it is told from others by its ce_id, else by its place in the topic. */
+function signalled(
+  record: LogRecord,
+  given: Extract<ParsedGoal, { kind: 'signal' }>['signal'],
+): GoalInput {
+  const { signal: of, name, payload = null } = given;
+  const tenant = given.tenant ?? defaultTenant;
+  const source = given.source ?? sourceOf(record);
+  const session = of.startsWith('ses_') ? of : sessionId(tenant, source, of);
+  const signal = goalIdOf(record, undefined);
+  const draft = event('goal.signal-received', { signal, name }, { payload: json(payload) });
+  const written = { tenant, principal: '', labels: {} };
+  return inputOf(goalLogId(session), draft, { identity: ['signal', signal], record, written });
+}
+
 function cancelled(
   record: LogRecord,
   cancel: Extract<ParsedGoal, { kind: 'cancel' }>['cancel'],
@@ -138,6 +153,8 @@ export function goalInput(record: LogRecord, parsed: ParsedGoal, laneOf: LaneOf)
       return received(record, parsed.goal, laneOf);
     case 'cancel':
       return cancelled(record, parsed.cancel);
+    case 'signal':
+      return signalled(record, parsed.signal);
     case 'problem':
       return refused(record, parsed, laneOf);
   }

@@ -37,10 +37,19 @@ export type PublicCancel = Readonly<{
   reason?: string;
 }>;
 
+export type PublicSignal = Readonly<{
+  signal: string;
+  name: string;
+  payload?: JsonValue;
+  source?: string;
+  tenant?: string;
+}>;
+
 /** A record of the goals topic as intake understands it. */
 export type ParsedGoal =
   | Readonly<{ kind: 'goal'; goal: PublicGoal }>
   | Readonly<{ kind: 'cancel'; cancel: PublicCancel }>
+  | Readonly<{ kind: 'signal'; signal: PublicSignal }>
   /** `partial`: what could be read of it, to answer under the right id. */
   | Readonly<{ kind: 'problem'; problem: GoalProblem; partial: JsonObject }>;
 
@@ -52,6 +61,7 @@ const schemaNamed = (name: string) =>
   >;
 const isGoal = ajv.compile<PublicGoal>(schemaNamed('goal'));
 const isCancel = ajv.compile<PublicCancel>(schemaNamed('goal-cancel'));
+const isSignal = ajv.compile<PublicSignal>(schemaNamed('goal-signal'));
 
 /** Names of fields are given by who wrote the goal; no event takes a longer one. */
 const fieldLengthMax = 512;
@@ -81,13 +91,15 @@ const unknownSchema = (message: string): GoalProblem => ({
   fix: 'Encode with the newest schema of the subject longrein.goal, or send plain JSON.',
 });
 
+const takenSubjects: ReadonlySet<string> = new Set(['goal', 'goal-cancel', 'goal-signal']);
+
 function decode(value: Uint8Array, codec: Codec): { body: unknown } | GoalProblem {
   try {
     // Fatal: bytes that are no UTF-8 would be taken up with other characters in their place.
     if (!isFramed(value))
       return { body: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value)) };
     const { schemaId, subject, body } = codec.decode(value);
-    if (subject === 'goal' || subject === 'goal-cancel') return { body };
+    if (takenSubjects.has(subject ?? '')) return { body };
     return unknownSchema(`the schema id ${schemaId} is not one of a goal`);
   } catch (thrown) {
     if (thrown instanceof LongreinError && thrown.code === 'SCHEMA_ID_UNKNOWN')
@@ -176,6 +188,9 @@ export function parseGoal(
   if (header !== undefined) return problem(header, object);
   if ('cancel' in object) {
     return isCancel(object) ? { kind: 'cancel', cancel: object } : invalid(isCancel.errors, object);
+  }
+  if ('signal' in object) {
+    return isSignal(object) ? { kind: 'signal', signal: object } : invalid(isSignal.errors, object);
   }
   if (!isGoal(object)) return invalid(isGoal.errors, object);
   const goal = object as unknown as PublicGoal;

@@ -1,5 +1,6 @@
 import { bodyOf, type DataOf, type SeenEvent } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { limits } from '../../schemas/limits.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 
 /**
@@ -8,6 +9,8 @@ import { addressOf } from '../chassis/protocol/service-logic.ts';
  */
 
 type Ending = DataOf<'goal.ended'>['status'];
+
+export type Signal = Readonly<{ signal: string; name: string; payload: JsonValue }>;
 
 export type GoalLog = Readonly<{
   kind: 'goal';
@@ -22,6 +25,10 @@ export type GoalLog = Readonly<{
   endRecorded: boolean;
   /** Own events whose deliveries are not acknowledged, by address. */
   undelivered: readonly string[];
+  /** Signals that are not passed on yet, oldest first. */
+  signals?: readonly Signal[];
+  /** Addresses of signals that are on their way: the goal does not depend on them. */
+  signalsSent?: readonly string[];
   /** Why the goal can get no session: the broker will never take what would open it or queue it. */
   refused?: Readonly<{ code: string; message: string }>;
 }>;
@@ -42,6 +49,7 @@ const delivered: ReadonlySet<string> = new Set([
   'goal.rejected',
   'goal.cancelled',
   'goal.cancel-forwarded',
+  'goal.signal-forwarded',
 ]);
 
 /** Whether an event of a goal log leads to a write to another log. */
@@ -76,11 +84,16 @@ function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
       return { ...log, phase: 'over', ended: 'cancelled', contents: {} };
     case 'goal.cancel-forwarded':
       return log.cancel === null ? log : { ...log, cancel: { ...log.cancel, forwarded: true } };
+    case 'goal.signal-forwarded': {
+      const left = (log.signals ?? []).filter(({ signal }) => signal !== event.data.signal);
+      const signalsSent = [...(log.signalsSent ?? []), addressOf(event)];
+      return { ...log, signals: left, signalsSent };
+    }
     case 'goal.ended':
       return { ...log, phase: 'over', endRecorded: true };
     case 'delivery.acknowledged': {
       const address = addressOf(event.data);
-      return { ...log, undelivered: log.undelivered.filter((one) => one !== address) };
+      return withoutAddress(log, address);
     }
     case 'delivery.refused':
       return refuse(log, event);
@@ -89,12 +102,19 @@ function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
   }
 }
 
+function withoutAddress(log: GoalLog, address: string): GoalLog {
+  const undelivered = log.undelivered.filter((one) => one !== address);
+  const sent = log.signalsSent?.filter((one) => one !== address);
+  return { ...log, undelivered, ...(sent === undefined ? {} : { signalsSent: sent }) };
+}
+
 /**
  * Before the goal is over, what is refused is what it waits for: its turn, or its session. Only a cancel that was passed
  * on goes there after the opening, and is open alone when it is refused.
  */
 function refuse(log: GoalLog, { data, content }: SeenEvent<'delivery.refused'>): GoalLog {
   const address = addressOf(data);
+  if (log.signalsSent?.includes(address) === true) return withoutAddress(log, address);
   const undelivered = log.undelivered.filter((one) => one !== address);
   const isCancel = undelivered.length === 0 && log.cancel?.forwarded === true;
   const waits = log.phase === 'queued' || (log.phase === 'admitted' && !isCancel);
@@ -115,6 +135,15 @@ function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
       if (log.cancel !== null || log.phase === 'over') return log;
       const reason = event.content.reason === undefined ? '' : String(bodyOf(event.content.reason));
       return { ...log, cancel: { requestedBy: event.data.requestedBy, reason, forwarded: false } };
+    }
+    case 'goal.signal-received': {
+      const { signals = [] } = log;
+      if (log.phase === 'over' || signals.length >= limits.signalsWaitingMax) return log;
+      const { signal, name } = event.data;
+      return {
+        ...log,
+        signals: [...signals, { signal, name, payload: bodyOf(event.content.payload) }],
+      };
     }
     case 'session.ended':
       return log.phase === 'admitted' ? { ...log, ended: event.data.status } : log;

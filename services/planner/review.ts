@@ -4,6 +4,7 @@ import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
 import { validateInputs } from '../chassis/catalog/inputs.ts';
+import { workersOf } from '../chassis/catalog/plan-agents.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import type { Violation } from '../chassis/catalog/problem.ts';
 import { type CatalogNames, validatePlan } from '../chassis/catalog/rules.ts';
@@ -42,14 +43,23 @@ const placed = ({ path, reason, fix }: Violation): PlanViolation => ({
 
 function poolViolations({ plan }: PinnedCatalog, { agentPools }: PlanRequest): PlanViolation[] {
   if (agentPools === null) return [];
-  return plan.tasks.flatMap(({ id, pool }, index) => {
+  return placedWorkers(plan).flatMap(({ id, pool, where }) => {
     if (agentPools.includes(pool)) return [];
     const allowed = agentPools.length === 0 ? 'no pool' : agentPools.join(', ');
     const reason = `Task "${id}" runs in the pool "${pool}", and the goal allows ${allowed}.`;
     const fix = `Add "${pool}" to agentPools of the goal, or name another plan.`;
-    return [{ where: `tasks[${index}].pool`, reason, fix }];
+    return [{ where: `${where}.pool`, reason, fix }];
   });
 }
+
+/** Everybody who works for the plan, with the task and the place. */
+const placedWorkers = (plan: PinnedCatalog['plan']) =>
+  plan.tasks.flatMap((task, index) =>
+    workersOf(task).map(({ pool, agent, path }) => ({
+      ...{ id: task.id, pool, agent },
+      where: ['tasks', index, ...path].reduce<string>(memberWhere, ''),
+    })),
+  );
 
 const risks: readonly ToolDefinition['risk'][] = ['low', 'medium', 'high', 'critical'];
 
@@ -59,14 +69,14 @@ const risks: readonly ToolDefinition['risk'][] = ['low', 'medium', 'high', 'crit
 function riskViolations(catalog: PinnedCatalog, { riskMax }: PlanRequest): PlanViolation[] {
   if (riskMax === null) return [];
   const limit = risks.indexOf(riskMax);
-  return catalog.plan.tasks.flatMap(({ id, agent }, index) =>
+  return placedWorkers(catalog.plan).flatMap(({ id, agent, where }) =>
     stepTools(own(catalog.agents, agent)).flatMap((name) => {
       const risk = own(catalog.tools, name)?.risk ?? 'low';
       if (risks.indexOf(risk) <= limit) return [];
       const call = `Task "${id}" calls "${name}", a tool of ${risk} risk`;
       const reason = `${call}; the goal allows ${riskMax}.`;
       const fix = `Set riskMax of the goal to ${risk}, or name another plan.`;
-      return [{ where: `tasks[${index}].agent`, reason, fix }];
+      return [{ where: `${where}.agent`, reason, fix }];
     }),
   );
 }

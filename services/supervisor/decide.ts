@@ -7,17 +7,19 @@ import type { Draft, EventType, SeenEvent } from '../../schemas/event.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import { taskFold } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
-import { beginProposal } from '../chassis/protocol/proposal.ts';
+import { beginProposal, type Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { settleComposites } from './composite.ts';
 import { evolve } from './evolve.ts';
 import { cancelBegunTasks, closeWhenQuiet, stopIfAsked } from './finish.ts';
 import { settleAttempts } from './retry.ts';
 import { scheduleDue } from './schedule.ts';
-import { initialState, type SupervisorState } from './state.ts';
+import { initialState, isComposite, type SupervisorState } from './state.ts';
 import { alignTimers, isOwnTimer } from './timers.ts';
 
 const answered: ReadonlySet<EventType> = new Set<EventType>([
-  ...(['session.opened', 'session.cancel-requested', 'decision.failed'] as const),
+  ...(['session.opened', 'session.cancel-requested', 'session.signalled'] as const),
+  ...(['decision.failed'] as const),
   ...(['session.completed', 'session.failed', 'result.published'] as const),
   ...(['plan.accepted', 'plan.rejected', 'task.completed', 'task.failed'] as const),
   // What the end of a session waits for.
@@ -36,12 +38,22 @@ function answers(event: SeenEvent): boolean {
 function decide(state: SupervisorState, input: DecideInput): readonly Draft[] {
   const proposal = beginProposal(state, evolve);
   stopIfAsked(proposal);
-  settleAttempts(proposal, input.nowMs);
-  scheduleDue(proposal, input.nowMs);
+  advance(proposal, input.nowMs);
   cancelBegunTasks(proposal);
   alignTimers(proposal);
   closeWhenQuiet(proposal, input.openCalls);
   return proposal.drafts;
+}
+
+/** Until nothing more follows: the end of a branch may end its task, and that may begin another. */
+function advance(proposal: Proposal<SupervisorState>, nowMs: number): void {
+  let before: number;
+  do {
+    before = proposal.drafts.length;
+    settleAttempts(proposal, nowMs);
+    settleComposites(proposal, nowMs);
+    scheduleDue(proposal, nowMs);
+  } while (proposal.drafts.length > before && proposal.state.tasks.some(isComposite));
 }
 
 export const supervisorLogic: ServiceLogic<SupervisorState> = {

@@ -7,7 +7,9 @@ import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { attemptsOf, foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
-import type { SupervisorState, TaskState } from './state.ts';
+import { bornBy } from './children.ts';
+import { iterated, noLoop } from './loop.ts';
+import { isComposite, type LoopState, type SupervisorState, type TaskState } from './state.ts';
 
 export function newTask(definition: TaskDefinition, plan: PlanDefinition): TaskState {
   return {
@@ -30,9 +32,64 @@ export function evolveTask(state: SupervisorState, event: SeenEvent): Supervisor
   const at = state.tasks.findIndex((task) => task.definition.id === id);
   const task = state.tasks[at];
   if (task === undefined) return state;
+  if (event.type === 'task.expanded') return expanded(state, at, event);
   const machine = foldTask(task.machine, event);
   if (machine === task.machine) return state;
-  return { ...state, tasks: state.tasks.with(at, afterEvent(task, machine, event)) };
+  const next = { ...state, tasks: state.tasks.with(at, afterEvent(task, machine, event)) };
+  if (isComposite(task)) return withoutChildren(next, task);
+  return task.child?.kind === 'iteration' ? afterIteration(next, task.child.of, event) : next;
+}
+
+/** Nothing is made of a task that ended. */
+function expanded(
+  state: SupervisorState,
+  at: number,
+  event: SeenEvent<'task.expanded'>,
+): SupervisorState {
+  const task = state.tasks[at] as TaskState;
+  const { first, count, kind, begins, deadlineAtMs } = event.data;
+  const machine = foldTask(task.machine, event);
+  if (machine.value !== 'scheduled' || first !== (task.children ?? 0) + 1) return state;
+  if (begins !== (task.children === undefined) || (!begins && count === 0)) return state;
+  const born = bornBy(task, event);
+  const loop = kind === 'iteration' ? loopAfter(state, task, born) : undefined;
+  const parent: TaskState = {
+    ...task,
+    machine,
+    children: first - 1 + count,
+    ...(begins ? { dueAtMs: deadlineAtMs ?? 0, fired: null } : {}),
+    ...(loop === undefined ? {} : { loop }),
+  };
+  // Of a loop only the newest iteration is looked at.
+  const kept = kind === 'iteration' ? withoutChildren(state, task).tasks : state.tasks;
+  const tasks = kept.map((one) => (one === task ? parent : one));
+  return { ...state, tasks: [...tasks, ...born] };
+}
+
+function loopAfter(state: SupervisorState, task: TaskState, born: readonly TaskState[]): LoopState {
+  const { loop = noLoop } = task;
+  const [iteration] = born;
+  if (iteration?.child === undefined) return loop;
+  return iterated(loop, iteration.child.scope, state.spentNanoUsd ?? 0);
+}
+
+function withoutChildren(state: SupervisorState, { definition }: TaskState): SupervisorState {
+  const ended = state.tasks.find((task) => task.definition.id === definition.id);
+  const loops = definition.loop !== undefined;
+  if (ended?.machine.value === 'scheduled' && !loops) return state;
+  const tasks = state.tasks.filter(({ child }) => child?.of !== definition.id);
+  return tasks.length === state.tasks.length ? state : { ...state, tasks };
+}
+
+/** The wait before the next iteration counts from the end of the last. */
+function afterIteration(state: SupervisorState, of: string, event: SeenEvent): SupervisorState {
+  if (event.type !== 'task.completed') return state;
+  const tasks = state.tasks.map((task) => {
+    const everyMs = task.definition.id === of ? task.definition.loop?.wake.everyMs : undefined;
+    if (everyMs === undefined || task.loop === undefined) return task;
+    return { ...task, loop: { ...task.loop, wakeAtMs: event.atMs + everyMs } };
+  });
+  return { ...state, tasks };
 }
 
 function afterEvent(before: TaskState, machine: Persisted, event: SeenEvent): TaskState {

@@ -4,6 +4,7 @@
 
 import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
 import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
+import { limits } from '../../schemas/limits.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { foldSession, sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
@@ -11,7 +12,8 @@ import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { evolveAsked } from './evolve-asked.ts';
 import { evolveTask, newTask } from './evolve-task.ts';
-import type { StopReason, SupervisorState } from './state.ts';
+import { noLoop } from './loop.ts';
+import { isSettled, type StopReason, type SupervisorState, type TaskState } from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
 
 /** The state after this event; the same object when it changes nothing. */
@@ -34,6 +36,8 @@ function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): 
     case 'result.replaced':
       return { ...state, result: addressOf(event), replaced: true };
     case 'plan.rejected':
+      // It went back to the model that made it.
+      if (event.data.again === true) return state;
       return withStop(state, { as: 'failed', code: 'PLAN_REJECTED', message: rejection(event) });
     case 'result.published':
       return { ...state, result: addressOf(event) };
@@ -69,6 +73,8 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
       const reason = event.content.reason === undefined ? null : textOf(event.content.reason);
       return withStop(state, { as: 'cancelled', requestedBy: event.data.requestedBy, reason });
     }
+    case 'session.signalled':
+      return withSignal(state, event);
     case 'decision.failed':
       return onDecisionFailed(state, event);
     case 'timer.set':
@@ -79,6 +85,9 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'tool.permitted':
     case 'tool.denied':
       return evolveAsked(state, event);
+    case 'model.completed':
+    case 'model.failed':
+      return withSpending(state, event.data.costNanoUsd);
     case 'agent.created':
       return withLiving(state, event.data.agent, event.service);
     case 'agent.cleaned-up':
@@ -108,6 +117,34 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     default:
       return evolveTask(state, event);
   }
+}
+
+/** It waits for the loops that listen to it; nobody else wants it. */
+function withSignal(
+  state: SupervisorState,
+  { data, content }: SeenEvent<'session.signalled'>,
+): SupervisorState {
+  const listens = ({ definition, machine, loop }: TaskState): boolean =>
+    definition.loop?.wake.signals?.includes(data.name) === true &&
+    !isSettled({ machine }) &&
+    (loop?.signals.length ?? 0) < limits.signalsWaitingMax;
+  if (!state.tasks.some(listens)) return state;
+  const signal = { name: data.name, payload: bodyOf(content.payload) };
+  const tasks = state.tasks.map((task) => {
+    if (!listens(task)) return task;
+    const { loop = noLoop } = task;
+    return { ...task, loop: { ...loop, signals: [...loop.signals, signal] } };
+  });
+  return { ...state, tasks };
+}
+
+/** Only a loop with a budget looks at it. */
+function withSpending(state: SupervisorState, costNanoUsd: number): SupervisorState {
+  const asked = state.tasks.some(
+    ({ definition }) => definition.loop?.exit.budgetNanoUsd !== undefined,
+  );
+  if (!asked || costNanoUsd === 0) return state;
+  return { ...state, spentNanoUsd: (state.spentNanoUsd ?? 0) + costNanoUsd };
 }
 
 function withStop(state: SupervisorState, stop: StopReason): SupervisorState {

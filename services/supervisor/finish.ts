@@ -8,7 +8,7 @@ import { resultIsOut, sessionIsOver } from '../../state-machines/session/session
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
-import type { SupervisorState } from './state.ts';
+import { isComposite, type SupervisorState } from './state.ts';
 
 /** Ends the session where a reason stands in the state and the session is open. */
 export function stopIfAsked(proposal: Proposal<SupervisorState>): void {
@@ -35,7 +35,9 @@ export function failIfAbandoned(proposal: Proposal<SupervisorState>): void {
   const { id } = lost.definition;
   const attempts = attemptsOf(lost.machine);
   const times = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
-  const message = `Task "${id}" failed after ${times}: ${lost.failure?.message ?? ''}`;
+  const said = lost.failure?.message ?? '';
+  // One that is made of others has told already what became of them.
+  const message = isComposite(lost) ? said : `Task "${id}" failed after ${times}: ${said}`;
   const data = { code: lost.failure?.code ?? 'TASK_ABANDONED', task: id };
   proposal.write(event('session.failed', data, { message: text(message) }));
 }
@@ -45,7 +47,10 @@ const begun = new Set(['scheduled', 'failed', 'retrying']);
 /** Stops every task that began and did not end, once the session is over. */
 export function cancelBegunTasks(proposal: Proposal<SupervisorState>): void {
   if (!sessionIsOver(proposal.state.session)) return;
-  for (const { definition, machine } of proposal.state.tasks) {
+  const { tasks } = proposal.state;
+  // What a task is made of goes with it, so it comes first.
+  const inOrder = [...tasks.filter(({ child }) => child), ...tasks.filter(({ child }) => !child)];
+  for (const { definition, machine } of inOrder) {
     if (!begun.has(machine.value)) continue;
     const data = { task: definition.id, attempt: attemptsOf(machine) };
     proposal.write(event('task.cancelled', data));

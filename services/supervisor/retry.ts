@@ -8,7 +8,13 @@ import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { failIfAbandoned } from './finish.ts';
-import { isRunning, type SupervisorState, type TaskFailure, type TaskState } from './state.ts';
+import {
+  isComposite,
+  isRunning,
+  type SupervisorState,
+  type TaskFailure,
+  type TaskState,
+} from './state.ts';
 
 /** Doubling stops here, so that many attempts never mean a wait of days that nobody asked for. */
 export const backoffCapMs = 3_600_000;
@@ -27,8 +33,9 @@ export function backoffOf(backoffMs: number, attempt: number, seed: string): num
 
 /** Answers every attempt that failed or passed its deadline. */
 export function settleAttempts(proposal: Proposal<SupervisorState>, nowMs: number): void {
-  for (const { definition } of proposal.state.tasks) {
+  for (const { definition, machine, fired } of proposal.state.tasks) {
     if (!isRunning(proposal.state)) return;
+    if (machine.value !== 'failed' && fired === null) continue;
     timeOut(proposal, definition.id);
     settleFailure(proposal, definition.id, nowMs);
   }
@@ -39,7 +46,7 @@ export const findTask = (state: SupervisorState, id: string): TaskState | undefi
 
 function timeOut(proposal: Proposal<SupervisorState>, id: string): void {
   const task = findTask(proposal.state, id);
-  if (task?.machine.value !== 'scheduled' || task.fired === null) return;
+  if (task?.machine.value !== 'scheduled' || task.fired === null || isComposite(task)) return;
   const attempt = attemptsOf(task.machine);
   proposal.write(event('task.timed-out', { task: id, attempt, deadlineAtMs: task.dueAtMs }));
 }
@@ -49,7 +56,7 @@ function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: n
   if (task?.machine.value !== 'failed' || task.failure === null) return;
   const attempt = attemptsOf(task.machine);
   const { backoffMs, attemptsMax } = task.definition;
-  const another = task.failure.retryable && attempt < attemptsMax;
+  const another = task.failure.retryable && attempt < attemptsMax && !isComposite(task);
   if (!another || task.acted === true) {
     abandon(proposal, task, another ? withReason(task.failure) : task.failure);
     return;

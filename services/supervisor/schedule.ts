@@ -1,13 +1,22 @@
 /** Which tasks may begin now, in which order, with which input; and which never can. */
 
 import { event, json } from '../../schemas/event.ts';
-import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import type { JsonValue } from '../../schemas/json.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { LongreinError } from '../chassis/errors.ts';
-import { compileTemplate } from '../chassis/expressions/template.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
+import { expand, inputOfChild } from './children.ts';
+import { branchScopes } from './fan-out.ts';
 import { abandon, findTask } from './retry.ts';
-import { isRunning, isSettled, type SupervisorState, type TaskState } from './state.ts';
+import { firstRound } from './review.ts';
+import { evaluateIn, expressionFailure } from './scope.ts';
+import {
+  isComposite,
+  isRunning,
+  isSettled,
+  type SupervisorState,
+  type TaskState,
+} from './state.ts';
 
 /** Schedules every task that can begin: higher priority first, then in the order of the plan. */
 export function scheduleDue(proposal: Proposal<SupervisorState>, nowMs: number): void {
@@ -42,24 +51,51 @@ const valuesOf = (state: SupervisorState): ReadonlyMap<string, string> =>
 function dueTasks(state: SupervisorState): readonly string[] {
   if (!isRunning(state)) return [];
   const values = valuesOf(state);
-  return state.tasks
+  const due = state.tasks
     .filter((task) => isDue(task, values))
-    .sort((one, other) => other.definition.priority - one.definition.priority)
-    .map((task) => task.definition.id);
+    .sort((one, other) => other.definition.priority - one.definition.priority);
+  return withinParallel(state, due).map((task) => task.definition.id);
+}
+
+const running = new Set(['scheduled', 'failed', 'retrying']);
+
+/** Of a fan-out, only so many branches run at a time. One that is tried again has its place already. */
+function withinParallel(state: SupervisorState, due: readonly TaskState[]): readonly TaskState[] {
+  if (!due.some(({ child }) => child?.kind === 'branch')) return due;
+  const free = new Map<string, number>();
+  for (const { definition, machine, child } of state.tasks) {
+    if (definition.fanOut !== undefined) {
+      const places = definition.fanOut.parallelMax + (free.get(definition.id) ?? 0);
+      free.set(definition.id, places);
+    } else if (child !== undefined && running.has(machine.value)) {
+      free.set(child.of, (free.get(child.of) ?? 0) - 1);
+    }
+  }
+  return due.filter(({ child, machine }) => {
+    if (child?.kind !== 'branch' || machine.value === 'retrying') return true;
+    const places = free.get(child.of) ?? 0;
+    free.set(child.of, places - 1);
+    return places > 0;
+  });
 }
 
 function isDue(task: TaskState, values: ReadonlyMap<string, string>): boolean {
   if (task.machine.value === 'retrying') return task.fired !== null;
   if (task.machine.value !== 'pending') return false;
+  if (task.child !== undefined) return values.get(task.child.of) === 'scheduled';
   return task.definition.needs.every((need) => values.get(need) === 'completed');
 }
 
 function scheduleTask(proposal: Proposal<SupervisorState>, id: string, nowMs: number): void {
   const task = findTask(proposal.state, id);
   if (task === undefined || isSettled(task)) return;
+  if (isComposite(task)) {
+    begin(proposal, task, nowMs);
+    return;
+  }
   const input = inputOf(proposal.state, task);
   if (input instanceof LongreinError) {
-    abandon(proposal, task, { code: 'EXPRESSION', class: 'expression', message: input.message });
+    abandon(proposal, task, expressionFailure(input));
     return;
   }
   const { pool, agent, priority, timeoutMs } = task.definition;
@@ -68,19 +104,40 @@ function scheduleTask(proposal: Proposal<SupervisorState>, id: string, nowMs: nu
   proposal.write(event('task.scheduled', data, { input: json(input) }));
 }
 
-/** The task's input, or the error of the plan's expression for it. */
-function inputOf(state: SupervisorState, task: TaskState): JsonValue | LongreinError {
-  const { id, needs, input } = task.definition;
-  const outputs = state.tasks
-    .filter((other) => needs.includes(other.definition.id))
-    .map((other): [string, JsonValue] => [other.definition.id, other.output]);
-  const tasks: JsonObject = Object.fromEntries(outputs);
-  const { goal, inputs, context } = state.scope ?? { goal: null, inputs: {}, context: {} };
-  try {
-    const where = `plan ${state.plan}, task ${id}, input`;
-    return compileTemplate(input, where).evaluate({ goal, inputs, context, tasks });
-  } catch (thrown) {
-    if (thrown instanceof LongreinError && thrown.code.startsWith('EXPRESSION_')) return thrown;
-    throw thrown;
+/** The first children of a task that is made of others; a loop begins without any, and may wait to be woken. */
+function begin(proposal: Proposal<SupervisorState>, task: TaskState, nowMs: number): void {
+  const { fanOut, review, loop } = task.definition;
+  if (loop !== undefined) {
+    const { deadlineMs } = loop.exit;
+    const deadlineAtMs = deadlineMs === undefined ? undefined : nowMs + deadlineMs;
+    expand(proposal, task, { kind: 'iteration', scopes: [], deadlineAtMs });
+    return;
   }
+  if (review !== undefined) {
+    expand(proposal, task, { kind: 'work', scopes: [firstRound] });
+    return;
+  }
+  if (fanOut === undefined) return;
+  const scopes = branchScopes(proposal.state, task.definition, fanOut);
+  if (!(scopes instanceof LongreinError)) {
+    expand(proposal, task, { kind: 'branch', scopes });
+    return;
+  }
+  const { code, message } = scopes;
+  const limit = { code, class: 'limit', message } as const;
+  abandon(proposal, task, code === 'FAN_OUT_TOO_WIDE' ? limit : expressionFailure(scopes));
+}
+
+/** The task's input, or the error of the plan's expression for it. A child sees what its task sees, and its own scope. */
+function inputOf(
+  state: SupervisorState,
+  { definition, child }: TaskState,
+): JsonValue | LongreinError {
+  const of = child === undefined ? undefined : findTask(state, child.of)?.definition;
+  if (child === undefined || of === undefined) {
+    return evaluateIn(state, { task: definition, member: 'input', template: definition.input });
+  }
+  const member = child.kind === 'review' ? 'review.input' : 'input';
+  const template = inputOfChild(of, child);
+  return evaluateIn(state, { task: of, member, template, more: child.scope });
 }

@@ -6,7 +6,7 @@
 
 import type { TaskDefinition } from '../../schemas/definitions/plan.ts';
 import type { DataOf } from '../../schemas/event.ts';
-import type { JsonValue } from '../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
@@ -38,6 +38,33 @@ export type TaskState = Readonly<{
   output: JsonValue;
   /** The attempt was allowed a call that must not be made twice: there is no further attempt (DESIGN 5). */
   acted?: true;
+  /** It belongs to a task that is made of others. */
+  child?: Child;
+  /** How many children it ever had, for a task that is made of others and began. */
+  children?: number;
+  /** A loop between two iterations. */
+  loop?: LoopState;
+}>;
+
+/** One branch, round or iteration of `of`. `scope` is what its input sees besides what the task sees. */
+export type Child = Readonly<{
+  of: string;
+  kind: DataOf<'task.expanded'>['kind'];
+  /** From 1 on, over all children of the task. */
+  ordinal: number;
+  scope: JsonObject;
+}>;
+
+export type Signal = Readonly<{ name: string; payload: JsonValue }>;
+
+export type LoopState = Readonly<{
+  iterations: number;
+  /** What models had cost in this session when the first iteration began. */
+  spentBeforeNanoUsd: number;
+  /** When the next iteration is due by time; null where it waits for a signal only, or nothing. */
+  wakeAtMs: number | null;
+  /** Signals that no iteration has seen yet, oldest first. */
+  signals: readonly Signal[];
 }>;
 
 /** Why the session has to end before its plan is done; the first reason in the log counts. */
@@ -62,6 +89,8 @@ export type SupervisorState = Readonly<{
   delivered: boolean;
   /** The result that was published is refused for good, and another one stands in its place. */
   replaced?: true;
+  /** What models cost in this session so far; kept where a loop has a budget. */
+  spentNanoUsd?: number;
   /** Calls that the guard has not answered, with their tasks. */
   asked?: Readonly<Record<string, string>>;
 }>;
@@ -79,9 +108,14 @@ export const initialState: SupervisorState = {
   delivered: false,
 };
 
+/** Whether the task is made of others: branches, rounds or iterations. */
+export const isComposite = ({ definition, child }: TaskState): boolean =>
+  child === undefined && (definition.fanOut ?? definition.review ?? definition.loop) !== undefined;
+
 export const isRunning = (state: SupervisorState): boolean => state.session.value === 'running';
 
 const finalStates = new Set(['completed', 'abandoned', 'skipped', 'cancelled']);
 
 /** Whether nothing more will happen to the task. */
-export const isSettled = (task: TaskState): boolean => finalStates.has(task.machine.value);
+export const isSettled = ({ machine }: Pick<TaskState, 'machine'>): boolean =>
+  finalStates.has(machine.value);

@@ -9,7 +9,7 @@ import { sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
-import type { SupervisorState, TaskState } from './state.ts';
+import { isComposite, type SupervisorState, type TaskState } from './state.ts';
 
 const prefix = 'supervisor/';
 export const sessionTimer = `${prefix}session`;
@@ -17,7 +17,7 @@ const nameCharactersMax = 128;
 
 export const isOwnTimer = (timer: string): boolean => timer.startsWith(prefix);
 
-function nameOf(kind: 'task' | 'retry', task: string, attempt: number): string {
+function nameOf(kind: 'task' | 'retry' | 'wake', task: string, attempt: number): string {
   const name = `${prefix}${kind}/${task}/${attempt}`;
   if (name.length <= nameCharactersMax) return name;
   return `${prefix}${kind}/${sha256(task).slice(0, 32)}/${attempt}`;
@@ -26,10 +26,16 @@ function nameOf(kind: 'task' | 'retry', task: string, attempt: number): string {
 /** The timer that the task waits for, whether it fired or not. */
 export function timerOf(task: TaskState): string | undefined {
   const attempts = attemptsOf(task.machine);
+  // A task that is made of others has no time of its own, but for the deadline of a loop.
+  if (isComposite(task) && task.definition.loop?.exit.deadlineMs === undefined) return undefined;
   if (task.machine.value === 'scheduled') return nameOf('task', task.definition.id, attempts);
   if (task.machine.value === 'retrying') return nameOf('retry', task.definition.id, attempts + 1);
   return undefined;
 }
+
+/** The timer that wakes a loop by time; one for each iteration. */
+export const wakeTimerOf = ({ definition, loop }: TaskState): string =>
+  nameOf('wake', definition.id, (loop?.iterations ?? 0) + 1);
 
 function wantedTimers(state: SupervisorState): ReadonlyMap<string, number> {
   const wanted = new Map<string, number>();
@@ -39,6 +45,8 @@ function wantedTimers(state: SupervisorState): ReadonlyMap<string, number> {
   for (const task of state.tasks) {
     const timer = timerOf(task);
     if (timer !== undefined && task.fired === null) wanted.set(timer, task.dueAtMs);
+    const wakeAtMs = task.machine.value === 'scheduled' ? task.loop?.wakeAtMs : undefined;
+    if (typeof wakeAtMs === 'number') wanted.set(wakeTimerOf(task), wakeAtMs);
   }
   return wanted;
 }

@@ -6,6 +6,7 @@
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { agentFold, foldAgent } from '../../state-machines/agent/agent-machine.ts';
+import { workersOfPlan } from '../chassis/catalog/plan-agents.ts';
 import { foldEnded } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { failureOf, modelFailureOf, type ToolFailureEvent } from './failures.ts';
@@ -24,7 +25,10 @@ import {
 /** Only what this pool's tasks name: the state stays small. */
 function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): PoolState {
   const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
-  const names = seen.data.tasks.filter((task) => task.pool === pool).map((task) => task.agent);
+  // Those of branches and reviewers, and those that a plan may be given later, stand in the plan alone.
+  const all = [...seen.data.tasks, ...workersOfPlan(catalog.plan)];
+  const workers = all.filter((one) => one.pool === pool);
+  const names = workers.map(({ agent }) => agent);
   const definitions = Object.fromEntries(
     Object.entries(catalog.agents).filter(([name]) => names.includes(name)),
   );

@@ -81,6 +81,9 @@ export const taskFold = createFold<TaskMachineEvent>(taskMachine);
  */
 export function foldTask(state: Persisted, event: SeenEvent): Persisted {
   switch (event.type) {
+    case 'task.expanded':
+      if (!event.data.begins) return state;
+      return taskFold.next(state, { type: 'task.scheduled', attempt: event.data.attempt });
     case 'task.scheduled':
     case 'task.completed':
     case 'task.failed':

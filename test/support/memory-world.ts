@@ -247,7 +247,10 @@ export class MemoryWorld {
 
   private send(goalId: string, value: JsonObject): void {
     const bytes = new TextEncoder().encode(JSON.stringify(value));
-    const headers = { ce_source: 'world', ...('cancel' in value ? {} : { ce_id: goalId }) };
+    const headers = {
+      ce_source: 'world',
+      ...('cancel' in value || 'signal' in value ? {} : { ce_id: goalId }),
+    };
     const partition = partitionOf(goalId, this.partitionCount(goalsTopic));
     const record = { key: goalId, headers, value: bytes };
     this.outside.append({ topic: goalsTopic, partition }, [record]).catch(() => undefined);

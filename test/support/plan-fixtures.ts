@@ -98,10 +98,12 @@ export function opened(
 export function planTurn(plan: PlanDefinition): readonly Draft[] {
   const body = json(plan as unknown as JsonValue);
   const { name, version } = plan;
-  const tasks = plan.tasks.map(({ input: _input, needs, ...rest }) => ({
-    ...rest,
-    needs: [...needs],
-  }));
+  const tasks = plan.tasks.map(
+    ({ input: _input, fanOut: _fan, review: _review, loop: _loop, needs, ...rest }) => ({
+      ...rest,
+      needs: [...needs],
+    }),
+  );
   return [
     event('plan.proposed', { plan: name, version, origin: 'template' }, { plan: body }),
     event(

@@ -9,6 +9,7 @@ import type { McpServerDefinition } from '../../../schemas/definitions/mcp-serve
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
+import { workersOfPlan } from './plan-agents.ts';
 import type { CatalogProblem } from './problem.ts';
 import type { CatalogNames } from './rules.ts';
 
@@ -78,7 +79,7 @@ function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
       parts.tools,
       used.flatMap(({ tools }) => tools),
     ),
-    models: pick(parts.models, aliases),
+    models: pick(parts.models, [...aliases, ...ownModels(plan)]),
   };
 }
 
@@ -91,16 +92,22 @@ function keysOf(planName: string, parts: CatalogParts): string[] {
   const runners = tools.flatMap((name) => own(parts.tools, name)?.runner ?? []);
   return [
     `plan:${planName}`,
-    ...(plan?.tasks ?? []).map(({ pool }) => `pool:${pool}`),
+    ...(plan === undefined ? [] : workersOfPlan(plan)).map(({ pool }) => `pool:${pool}`),
     ...agents.map((name) => `agent:${name}`),
     ...used.map((agent) => `model:${agent.kind === 'model' ? agent.model : ''}`),
     ...tools.map((name) => `tool:${name}`),
+    ...(plan === undefined ? [] : ownModels(plan)).map((model) => `model:${model}`),
     ...runners.map((runner) => `server:${runner.kind === 'mcp' ? runner.server : ''}`),
   ];
 }
 
+/** Models that the plan itself asks. */
+function ownModels({ planning, output }: PlanDefinition): string[] {
+  return [planning?.model, output.synthesis?.model].filter((one) => one !== undefined);
+}
+
 function agentNames(plan: PlanDefinition): string[] {
-  return plan.tasks.map(({ agent }) => agent);
+  return workersOfPlan(plan).map(({ agent }) => agent);
 }
 
 /** The named members that exist, by name order, so that the same files give the same bytes. */

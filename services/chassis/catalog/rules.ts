@@ -8,10 +8,14 @@ import type {
   PlanInput,
   TaskDefinition,
 } from '../../../schemas/definitions/plan.ts';
+import { nearest } from '../words/nearest.ts';
 import { findCycle } from './cycle.ts';
 import { expressionViolations } from './expression-rules.ts';
+import { givenViolations, shapeViolations } from './given-names.ts';
 import { fitsType, indefinite } from './inputs.ts';
+import { outputViolations } from './output-rules.ts';
 import type { Violation } from './problem.ts';
+import { patternViolations } from './task-rules.ts';
 
 /** What a plan, an agent or a tool may refer to: names only, so that it fits into a fact. */
 export type CatalogNames = Readonly<{
@@ -27,12 +31,15 @@ export function validatePlan(plan: PlanDefinition, catalog: CatalogNames): Viola
   const ids = plan.tasks.map(({ id }) => id);
   const repeated = duplicates(ids, 'task');
   return [
+    ...planningViolations(plan, catalog),
     ...Object.entries(plan.inputs).flatMap(([name, input]) => defaultViolations(name, input)),
     ...repeated.map((found) => ({ ...found, path: ['tasks', ...found.path, 'id'] })),
-    ...plan.tasks.flatMap((task, index) => taskViolations({ task, index, ids, catalog })),
+    ...plan.tasks.flatMap((task, index) => taskViolations({ plan, task, index, ids, catalog })),
     ...(repeated.length === 0 ? cycleViolations(plan) : []),
     ...unknownNames(plan.output.tasks ?? [], ids, 'task').map(under('output', 'tasks')),
     ...expressionViolations(plan.output.shape ?? null, ['output', 'shape']),
+    ...shapeViolations(plan),
+    ...outputViolations(plan, catalog).map(under('output')),
   ];
 }
 
@@ -49,7 +56,9 @@ export function unknownNames(
 export function unknownName(name: string, known: readonly string[], noun: string): Violation[] {
   if (known.includes(name)) return [];
   const shown = [...new Set(known)].sort().slice(0, 30).join(', ');
-  const fix = shown === '' ? `There is no ${noun} yet: add one.` : `Use one of: ${shown}.`;
+  const meant = nearest(name, known);
+  const hint = meant === undefined ? '' : `Did you mean "${meant}"? `;
+  const fix = shown === '' ? `There is no ${noun} yet: add one.` : `${hint}Use one of: ${shown}.`;
   return [{ path: [], reason: `There is no ${noun} "${name}".`, fix }];
 }
 
@@ -68,19 +77,42 @@ export function under(...prefix: readonly (string | number)[]): (found: Violatio
 }
 
 type PlacedTask = Readonly<{
+  plan: PlanDefinition;
   task: TaskDefinition;
   index: number;
   ids: readonly string[];
   catalog: CatalogNames;
 }>;
 
-function taskViolations({ task, index, ids, catalog }: PlacedTask): Violation[] {
+function taskViolations({ plan, task, index, ids, catalog }: PlacedTask): Violation[] {
   const path = ['tasks', index];
   return [
     ...unknownName(task.pool, catalog.pools, 'pool').map(under(...path, 'pool')),
     ...unknownName(task.agent, catalog.agents, 'agent').map(under(...path, 'agent')),
     ...unknownNames(task.needs, ids, 'task').map(under(...path, 'needs')),
     ...expressionViolations(task.input, [...path, 'input']),
+    ...patternViolations(task, catalog).map(under(...path)),
+    ...givenViolations(plan, task, path),
+  ];
+}
+
+/** Tasks are written, or a model makes them. */
+function planningViolations(
+  { tasks, planning }: PlanDefinition,
+  catalog: CatalogNames,
+): Violation[] {
+  if (planning === undefined) {
+    if (tasks.length > 0) return [];
+    return [{ path: [], reason: 'The file has no "tasks".', fix: 'Add "tasks".' }];
+  }
+  const { model, agents } = planning;
+  const isAlias = !model.includes('/');
+  return [
+    ...agents.flatMap(({ agent, pool }, index) => [
+      ...unknownName(agent, catalog.agents, 'agent').map(under('planning', 'agents', index)),
+      ...unknownName(pool, catalog.pools, 'pool').map(under('planning', 'agents', index)),
+    ]),
+    ...(isAlias ? unknownName(model, catalog.models, 'model') : []).map(under('planning', 'model')),
   ];
 }
 

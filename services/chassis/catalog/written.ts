@@ -11,9 +11,14 @@ import type {
 import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type {
+  FanOut,
+  Loop,
   PlanDefinition,
   PlanInput,
+  Planning,
   PlanOutput,
+  Review,
+  Synthesis,
   TaskDefinition,
 } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
@@ -22,13 +27,30 @@ import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 type Optional<T, K extends keyof T> = Readonly<Omit<T, K> & Partial<Pick<T, K>>>;
 
 type WrittenInput = Optional<PlanInput, 'required'>;
-type WrittenTask = Optional<TaskDefinition, Exclude<keyof TaskDefinition, 'id' | 'pool' | 'agent'>>;
-type WrittenOutput = Optional<PlanOutput, 'conflict'>;
+type WrittenTask = Readonly<
+  Optional<
+    Omit<TaskDefinition, 'fanOut' | 'review' | 'loop'>,
+    Exclude<keyof TaskDefinition, 'id' | 'pool' | 'agent' | 'fanOut' | 'review' | 'loop'>
+  > & {
+    fanOut?: Optional<FanOut, 'itemsMax' | 'parallelMax' | 'until' | 'onBranchFailure'>;
+    review?: Optional<Review, 'input' | 'accepted' | 'remarks' | 'roundsMax' | 'onExhausted'>;
+    loop?: Partial<Loop>;
+  }
+>;
+type WrittenOutput = Readonly<
+  Optional<Omit<PlanOutput, 'synthesis'>, 'conflict'> & {
+    synthesis?: Optional<Synthesis, Exclude<keyof Synthesis, 'model'>>;
+  }
+>;
 
 export type WrittenPlan = Readonly<
   Pick<PlanDefinition, 'name' | 'version' | 'description'> & {
     inputs?: Readonly<Record<string, WrittenInput>>;
-    tasks: readonly WrittenTask[];
+    tasks?: readonly WrittenTask[];
+    planning?: Optional<
+      Planning,
+      'guidance' | 'tasksMax' | 'attemptsMax' | 'outputTokensMax' | 'timeoutMs'
+    >;
     output?: WrittenOutput;
   }
 >;
@@ -66,12 +88,77 @@ const taskDefaults = {
   onFailure: 'fail',
 } as const;
 
+const fanOutDefaults = {
+  itemsMax: 32,
+  parallelMax: 32,
+  until: 'all',
+  onBranchFailure: 'fail',
+} as const;
+
+const reviewDefaults = {
+  input: { result: '=result', round: '=round' },
+  accepted: 'review.accepted = true',
+  remarks: '=review.remarks',
+  roundsMax: 3,
+  onExhausted: 'fail',
+} as const;
+
+const planningDefaults = {
+  guidance: '',
+  tasksMax: 16,
+  attemptsMax: 3,
+  outputTokensMax: 2048,
+  timeoutMs: 60_000,
+};
+
+/** A condition may be written with or without the `=` of templates. */
+const condition = (written: string): string => written.replace(/^=/, '');
+
+function completeTask(written: WrittenTask): TaskDefinition {
+  const { fanOut, review, loop, ...rest } = written;
+  return {
+    ...taskDefaults,
+    ...rest,
+    ...(fanOut === undefined ? {} : { fanOut: { ...fanOutDefaults, ...fanOut } }),
+    ...(review === undefined ? {} : { review: completeReview(review) }),
+    ...(loop === undefined ? {} : { loop: completeLoop(loop) }),
+  };
+}
+
+const synthesisDefaults = {
+  guidance: '',
+  outputTokensMax: 1024,
+  timeoutMs: 60_000,
+  attemptsMax: 3,
+};
+
+function completeOutput({ synthesis, vote, ...output }: WrittenOutput): PlanOutput {
+  return {
+    conflict: 'list',
+    ...output,
+    ...(vote === undefined
+      ? {}
+      : { vote: { ...vote, ...(vote.of && { of: condition(vote.of) }) } }),
+    ...(synthesis === undefined ? {} : { synthesis: { ...synthesisDefaults, ...synthesis } }),
+  };
+}
+
+function completeReview(written: NonNullable<WrittenTask['review']>): Review {
+  const review = { ...reviewDefaults, ...written };
+  return { ...review, accepted: condition(review.accepted) };
+}
+
+function completeLoop({ wake = {}, exit = {} }: Partial<Loop>): Loop {
+  const { when, ...limits } = exit;
+  return { wake, exit: when === undefined ? limits : { ...limits, when: condition(when) } };
+}
+
 /**
  * A plan with every task complete; an input without a default is required unless the file says
  * otherwise.
  */
 export function completePlan(written: WrittenPlan): PlanDefinition {
-  const { name, version, description, output } = written;
+  const { name, version, description, output, planning } = written;
   const inputs = Object.entries(written.inputs ?? {}).map(([input, definition]) => {
     return [input, { required: definition.default === undefined, ...definition }] as const;
   });
@@ -80,8 +167,9 @@ export function completePlan(written: WrittenPlan): PlanDefinition {
     version,
     description,
     inputs: Object.fromEntries(inputs),
-    tasks: written.tasks.map((task) => ({ ...taskDefaults, ...task })),
-    output: { conflict: 'list', ...(output ?? { kind: 'collect' }) },
+    tasks: (written.tasks ?? []).map(completeTask),
+    ...(planning === undefined ? {} : { planning: { ...planningDefaults, ...planning } }),
+    output: completeOutput(output ?? { kind: 'collect' }),
   };
 }
 

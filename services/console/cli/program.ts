@@ -8,7 +8,9 @@ import { doctor } from './commands/doctor.ts';
 import { down } from './commands/down.ts';
 import { goalCancel } from './commands/goal-cancel.ts';
 import { goalFollow } from './commands/goal-follow.ts';
+import { goalSignal } from './commands/goal-signal.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
+import { planCheck } from './commands/plan-check.ts';
 import { replayAnonymise } from './commands/replay-anonymise.ts';
 import { replayBacktest } from './commands/replay-backtest.ts';
 import { replayContext } from './commands/replay-context.ts';
@@ -46,8 +48,9 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   {
     name: 'goal',
     about: 'ask for work, watch it, or call it off',
-    commands: [goalSubmit, goalFollow, goalCancel],
+    commands: [goalSubmit, goalFollow, goalSignal, goalCancel],
   },
+  { name: 'plan', about: 'what plans say', commands: [planCheck] },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
   sql,
   {

@@ -43,6 +43,8 @@ export function movedBy(event: SeenEvent, agentOf: ReadonlyMap<string, string>):
   const data = event.data as unknown as JsonObject;
   const { type } = event;
   if (ofSession.test(type)) return [{ machine: session, id: '', own: true }];
+  // More of a task that began already is no step of it.
+  if (event.type === 'task.expanded' && !event.data.begins) return [];
   if (type.startsWith('task.')) return [{ machine: task, id: text(data, 'task'), own: true }];
   if (type === 'sandbox.released')
     return [{ machine: sandbox, id: text(data, 'sandbox'), own: true }];

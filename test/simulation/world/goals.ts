@@ -5,7 +5,7 @@ import type { Dice } from './dice.ts';
 export type GoalToSend = Readonly<{
   atMs: number;
   goalId: string;
-  kind: 'goal' | 'repeat' | 'cancel' | 'cancel-first';
+  kind: 'goal' | 'repeat' | 'signal' | 'cancel' | 'cancel-first';
   value: JsonObject;
 }>;
 
@@ -19,6 +19,8 @@ const kinds: readonly ((dice: Dice) => JsonObject)[] = [
   // More than a record holds: its contents go to the blob store.
   (dice) => ({ plan: 'echo', inputs: { said: `${dice.between(0, 9)}`.repeat(33_000) } }),
   (dice) => ({ plan: 'storm', timeoutMs: dice.between(1_000, 9_000) }),
+  () => ({ plan: 'patterns' }),
+  (dice) => ({ plan: 'patterns', timeoutMs: dice.between(500, 6_000) }),
   () => ({ plan: 'no-such-plan' }),
   () => ({ plan: 'count' }),
   (dice) => ({ plan: 'ask', timeoutMs: dice.between(1, 900) }),
@@ -50,11 +52,20 @@ function cancelOf(goal: JsonObject, atMs: number, kind: 'cancel' | 'cancel-first
   return { atMs, goalId, kind, value: cancelValue(goalId) };
 }
 
+/** Something that a loop of the plan waits for. */
+function signalOf(goal: JsonObject, atMs: number): GoalToSend {
+  const goalId = String(goal['id']);
+  const value = { signal: goalId, source: 'world', name: 'go', payload: { atMs } };
+  return { atMs, goalId, kind: 'signal', value };
+}
+
 function around(dice: Dice, goal: JsonObject, at: { atMs: number; untilMs: number }): GoalToSend[] {
   const { atMs, untilMs } = at;
   const sent: GoalToSend[] = [{ atMs, goalId: String(goal['id']), kind: 'goal', value: goal }];
   if (dice.chance(0.3)) sent.push(repeatOf(dice, goal, atMs + dice.between(0, 50)));
   if (dice.chance(0.4)) sent.push(repeatOf(dice, goal, dice.between(atMs, untilMs + 1_900)));
+  for (let left = goal['plan'] === 'patterns' ? 3 : 0; left > 0; left--)
+    sent.push(signalOf(goal, atMs + dice.between(1, 4_000)));
   if (dice.chance(0.25)) sent.push(cancelOf(goal, atMs + dice.between(1, 4_000), 'cancel'));
   // A plan that is rejected and a cancel meet only in a moment.
   const isRejected = goal['agentPools'] !== undefined;

@@ -258,7 +258,10 @@ export class SimulatedWorld {
   /** Publishes on the goals topic as another system would. */
   publish(goalId: string, value: JsonObject): void {
     const bytes = new TextEncoder().encode(JSON.stringify(value));
-    const headers = { ce_source: 'world', ...('cancel' in value ? {} : { ce_id: goalId }) };
+    const headers = {
+      ce_source: 'world',
+      ...('cancel' in value || 'signal' in value ? {} : { ce_id: goalId }),
+    };
     const partition = partitionOf(goalId, this.#schedule.partitions);
     const record = { key: goalId, headers, value: bytes };
     this.#outside.append({ topic: goalsTopic, partition }, [record]).catch(() => undefined);

@@ -1,0 +1,49 @@
+import { join, relative, resolve } from 'node:path';
+import { packageRoot } from '../../../chassis/config/package-root.ts';
+import { type Call, type CommandSpec, listOption, writeJson } from '../context.ts';
+import { exitCodes } from '../exit-code.ts';
+import { count } from '../figures.ts';
+
+/** Checks a plan file against the catalog, before a host reads it. */
+export const planCheck: CommandSpec = {
+  name: 'check <file>',
+  about: 'check a plan file against the catalog: every mistake with its place (exit 1 if any)',
+  options: [
+    { flags: '--catalog <dirs...>', about: 'catalog directories; as LONGREIN_CATALOG, else ours' },
+  ],
+  examples: ['longrein plan check deploy/examples/plans/research-team.yaml'],
+  async run(call) {
+    const [{ checkPlanFile }, { loadCatalog }] = await Promise.all([
+      import('../../../chassis/catalog/plan-file.ts'),
+      import('../../../chassis/catalog/load.ts'),
+    ]);
+    const [file = ''] = call.args;
+    const { catalog } = loadCatalog(catalogOf(call));
+    const { plan, problems } = checkPlanFile(resolve(call.workingDir, file), catalog.names);
+    if (call.json) {
+      writeJson(call, { file, plan: plan?.name ?? null, problems });
+      return problems.length === 0 ? exitCodes.done : exitCodes.failed;
+    }
+    const { green, red, bold, dim } = call.terminal.colors;
+    for (const { line, column, reason, fix } of problems) {
+      const place = `${relative(call.workingDir, resolve(call.workingDir, file))}:${line}:${column}`;
+      call.terminal.out(`${bold(place)}  ${reason}\n${dim('fix')}  ${fix}\n`);
+    }
+    if (problems.length > 0) {
+      call.terminal.out(`${red(count(problems.length, 'problem'))}\n`);
+      return exitCodes.failed;
+    }
+    call.terminal.out(
+      `${green('ok')}  ${plan?.name} ${plan?.version}, ${count(plan?.tasks.length ?? 0, 'task')}\n`,
+    );
+    return exitCodes.done;
+  },
+};
+
+function catalogOf(call: Call): readonly string[] {
+  const given = listOption(call, 'catalog');
+  if (given.length > 0) return given.map((one) => resolve(call.workingDir, one));
+  const named = call.environment['LONGREIN_CATALOG']?.split(',').filter((one) => one.trim() !== '');
+  if (named === undefined || named.length === 0) return [join(packageRoot, 'deploy/examples')];
+  return named.map((one) => resolve(call.workingDir, one.trim()));
+}
