@@ -5,7 +5,12 @@ import { weightOf } from '../protocol/record-weight.ts';
 import { readCheckpoint } from '../protocol/saved-entry.ts';
 import { foldEntry, newEntry, type ServiceEntry, standByOf } from '../protocol/service-fold.ts';
 import type { AnyLogic } from '../protocol/service-logic.ts';
-import { type CoreStep, foldCore, type SessionCore } from '../protocol/session-core.ts';
+import {
+  type CoreStep,
+  foldCore,
+  type SessionCore,
+  unknownSession,
+} from '../protocol/session-core.ts';
 
 /** One service's part of a session in memory. */
 export type Seat = {
@@ -56,9 +61,12 @@ export class Slot {
   /** Context of the newest record, for spans. */
   readonly traces = new Map<string, string>();
   traceparent = '';
+  /** What seats know before the first record: the same object, so that the core is folded once for all of them. */
+  private readonly unknown: SessionCore;
 
   constructor(session: string) {
     this.session = session;
+    this.unknown = unknownSession(session);
   }
 
   /** Any seat's core: all known seats agree on it, but for those that stand by. */
@@ -75,7 +83,7 @@ export class Slot {
   seatOf(logic: AnyLogic): Seat {
     const known = this.seats.get(logic.name);
     if (known !== undefined) return known;
-    const entry = newEntry(logic, this.session);
+    const entry = newEntry(logic, this.session, this.unknown);
     const offsets = { firstNeeded: Number.POSITIVE_INFINITY, rootCursor: -1, carriedAt: -1 };
     const counts = { ...offsets, beginning: -1, sinceCheckpoint: 0, bytesSince: 0 };
     const seat: Seat = {

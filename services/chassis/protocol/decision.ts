@@ -4,7 +4,6 @@ import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { deliveriesOf } from './dead-letter.ts';
-import { canonical } from './hash.ts';
 import type { RecordPlace, Refused } from './record.ts';
 import { type Cause, type ServiceEntry, standByOf } from './service-fold.ts';
 import {
@@ -116,7 +115,8 @@ const turnFrameBytes = 4_096;
 /** The address of a cause, at its longest. */
 const causeBytes = 192;
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(canonical(value), 'utf8');
+/** As many as its canonical form has: only the order of members differs. */
+const bytesOf = (value: object): number => Buffer.byteLength(JSON.stringify(value), 'utf8');
 
 function draftBytes({ type, data, content }: Draft): number {
   const contents = Object.keys(content ?? {}).length * contentNameBytes;

@@ -9,11 +9,15 @@ const isPlain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 /** For long text the built-in is faster than to look at it first. */
 const lookedAtMax = 128;
 
-const quoted = (text: string): string =>
+/** Text as JSON writes it. */
+export const quoted = (text: string): string =>
   text.length <= lookedAtMax && isPlain.test(text) ? `"${text}"` : JSON.stringify(text);
 
 function primitive(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
+  // The same text as JSON writes it.
+  if (typeof value === 'number' && Number.isSafeInteger(value) && !Object.is(value, -0))
+    return String(value);
   return JSON.stringify(value) ?? 'null';
 }
 

@@ -139,8 +139,9 @@ export type PlacedRecord = Readonly<{ offset: number; header: RecordHeader; body
 export type BatchPlace = Readonly<{ batch: string; batchIndex: number }>;
 
 const list = (items: readonly string[]): string => items.join(',');
+const nothing: readonly string[] = [];
 const unlist = (text: string | undefined): readonly string[] =>
-  text === undefined || text === '' ? [] : text.split(',');
+  text === undefined || text === '' ? nothing : text.split(',');
 
 function turnHeaders(body: TurnBody): Record<string, string> {
   return {
@@ -242,8 +243,12 @@ const numbers = [
 const whole = /^-?\d+$/;
 
 /** Absent is as good as a number: kinds have not all of them. */
-const isWhole = (text: string | undefined): boolean =>
-  text === undefined || (whole.test(text) && Number.isSafeInteger(Number(text)));
+function isWhole(text: string | undefined): boolean {
+  if (text === undefined) return true;
+  const number = Number(text);
+  // What it looks like is asked only where it is not written as we write it.
+  return Number.isSafeInteger(number) && (String(number) === text || whole.test(text));
+}
 
 const numberIn = (
   headers: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 import type { Content, ContentDraft, Draft } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import { canonical, hashWith, sha256 } from './hash.ts';
+import { canonical, hashWith, quoted, sha256 } from './hash.ts';
 import { type Language, releaseLanguage } from './language.ts';
 
 /** An event as it stands in a record. */
@@ -13,8 +13,19 @@ export type EventRecord = Readonly<{
   readers?: readonly string[];
 }>;
 
+/** Salts of the sessions that were asked for last: one session's come in rows. */
+const salts = new Map<string, string>();
+const saltsMax = 1_000;
+
 /** Under codec `none` the salt follows from the session id (DESIGN 2); with keys it will live and die with them. */
-export const saltOf = (session: string): string => sha256(`longrein salt ${session}`);
+export function saltOf(session: string): string {
+  const known = salts.get(session);
+  if (known !== undefined) return known;
+  const salt = sha256(`longrein salt ${session}`);
+  if (salts.size >= saltsMax) salts.clear();
+  salts.set(session, salt);
+  return salt;
+}
 
 /**
  * Gives content its digest: SHA-256 over the salt and the canonical text of the body. The body becomes what that text
@@ -61,7 +72,7 @@ export function sealEvent(
 function digestOnly({ digest, mediaType, bytes }: Readonly<Record<string, unknown>>) {
   if (typeof digest !== 'string' || typeof mediaType !== 'string' || typeof bytes !== 'number')
     return undefined;
-  return canonical({ digest, mediaType });
+  return `{"digest":${quoted(digest)},"mediaType":${quoted(mediaType)}}`;
 }
 
 /** The hash that makes a turn's or a checkpoint's id: everything in it, contents by digest (DESIGN 2 and 3.4). */

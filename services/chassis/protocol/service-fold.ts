@@ -34,8 +34,13 @@ export type ServiceEntry = Readonly<{
 export const standByOf = (entry: ServiceEntry): StandBy | undefined =>
   entry.standBy ?? entry.core.standBy;
 
-export function newEntry(logic: AnyLogic, session: string): ServiceEntry {
-  return { core: unknownSession(session), state: logic.initial(), outbox: {}, causes: [] };
+/** `core`: one that others start from as well: who starts from the same is folded once for all. */
+export function newEntry(
+  logic: AnyLogic,
+  session: string,
+  core: SessionCore = unknownSession(session),
+): ServiceEntry {
+  return { core, state: logic.initial(), outbox: {}, causes: [] };
 }
 
 function hasDeliveries(logic: AnyLogic, event: SeenEvent, core: SessionCore): boolean {

@@ -52,6 +52,17 @@ function checkpoint(offset: number) {
   );
 }
 
+test('what all services of a host know of a session is folded once for all of them', () => {
+  const names = ['one', 'other'];
+  const services = names.map((name) => ({ logic: { ...logic, name }, topics: [at.topic] }));
+  const table = new SessionTable(services, new ClosedSessions(at, []));
+  for (const record of [opening(0), turn(4, [skipped('one')])])
+    table.fold(record, { catchingUp: false, marks: new Map() });
+  const [one, other] = names.map((name) => table.get(session)?.seats.get(name)?.entry.core);
+  expect(one?.last.offset).toBe(4);
+  expect(other).toBe(one);
+});
+
 describe('a start in the middle of the log', () => {
   test('leaves a session alone that is known to have closed, also what stands before its closing', () => {
     const { table, catchingUp, seat } = tableOf([{ ...at, hour: 1, sessions: { [session]: 60 } }]);
