@@ -1,58 +1,65 @@
-// `npm test`: installs and builds what is missing, starts a stack of its own, runs every project of vitest, stops the
-// stack, and ends with one line of counts taken from vitest's reports.
+// `npm test`: installs and builds what is missing, runs every test, and ends with one line of counts taken from vitest's
+// reports. Files that do not get in each other's way run side by side (`lanes.mjs`); a stack is started for those that
+// share one.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { setPriority, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
 import { ensureBuilt, packageRoot } from '../deploy/local/bootstrap.mjs';
+import { laneNames, lanesOf } from './lanes.mjs';
 
-const quick = ['tidy', 'unit', 'property', 'replay', 'simulation'];
-const real = ['contract', 'integration', 'system', 'issues'];
+/** What waits for a broker goes first: computing fills what it leaves. */
+const behind = 10;
+const slowestShown = 10;
 
-const scratch = mkdtempSync(join(tmpdir(), 'longrein-run-'));
+const isOfFile = /^\s*[✓❯×↓] .*\.test\.ts/;
 
-function runVitest(projects, report, env, more = []) {
-  const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs');
-  const chosen = projects.flatMap((name) => ['--project', name]);
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const args = [vitest, 'run', '--passWithNoTests', ...chosen, ...reporters, ...more];
-  return new Promise((resolve, reject) => {
-    // What tests put into the temporary directory goes with the run.
-    const environment = { ...process.env, TMPDIR: scratch, ...env };
-    const options = { cwd: packageRoot, stdio: 'inherit', env: environment };
-    const child = spawn(process.execPath, args, options);
-    child.on('error', reject);
-    child.on('close', (code) => resolve(code ?? 1));
+/** Says at once which files are done, and holds all else, the failures in it, until the lane has ended. */
+function tell(stream, held) {
+  createInterface({ input: stream }).on('line', (line) => {
+    if (isOfFile.test(line)) process.stdout.write(`${line}\n`);
+    else held.push(line);
   });
 }
 
-function countsOf(report) {
-  try {
-    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } =
-      JSON.parse(readFileSync(report, 'utf8'));
-    const broken = testResults.filter(
-      (file) => file.status === 'failed' && file.assertionResults.length === 0,
-    );
-    return {
-      passed: numPassedTests,
-      failed: numFailedTests + broken.length,
-      skipped: numPendingTests + numTodoTests,
-    };
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
-  }
+function runVitest(name, files, env) {
+  if (files.length === 0) return Promise.resolve(0);
+  const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs');
+  const reporters = [
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${reportOf(name)}`,
+  ];
+  const order = name === 'quick' ? [] : ['--no-file-parallelism'];
+  const args = [vitest, 'run', ...reporters, ...order, ...files];
+  return new Promise((resolve, reject) => {
+    // What tests put into the temporary directory goes with the run.
+    const environment = { ...process.env, TMPDIR: scratch, ...env };
+    const stdio = ['ignore', 'pipe', 'pipe'];
+    const child = spawn(process.execPath, args, { cwd: packageRoot, stdio, env: environment });
+    if (name === 'quick') setPriority(child.pid, behind);
+    const held = [];
+    tell(child.stdout, held);
+    tell(child.stderr, held);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      process.stdout.write(`${held.join('\n')}\n`);
+      resolve(code ?? 1);
+    });
+  });
 }
 
 async function withStack(run) {
   const stateDir = mkdtempSync(join(tmpdir(), 'longrein-test-'));
   process.env.LONGREIN_STATE_DIR = join(stateDir, '.longrein');
   const { up, down } = await import('../dist/deploy/local/stack.js');
-  const tell = (event) => {
+  const say = (event) => {
     if (event.kind === 'step')
       process.stderr.write(`  ${event.name} ${event.state} ${event.detail}\n`);
   };
   try {
-    const stack = await up({}, tell);
+    const stack = await up({}, say);
     const env = {
       LONGREIN_TEST_BROKERS: stack.brokers.join(','),
       LONGREIN_TEST_REGISTRY_URL: stack.registryUrl,
@@ -63,23 +70,79 @@ async function withStack(run) {
     };
     return await run(env);
   } finally {
-    await down({ wipe: true }, tell);
+    await down({ wipe: true }, say);
     rmSync(stateDir, { recursive: true, force: true });
   }
 }
 
+const ownEnv = { LONGREIN_STATE_DIR: '' };
+
+async function runShared({ plain, shared }) {
+  const code = await runVitest('plain', plain, ownEnv);
+  if (shared.length === 0) return [code];
+  return [code, await withStack((env) => runVitest('shared', shared, env))];
+}
+
+async function runReal(lanes) {
+  try {
+    const first = await Promise.all([runShared(lanes), runVitest('own', lanes.own, ownEnv)]);
+    return [...first.flat(), await runVitest('last', lanes.last, ownEnv)];
+  } catch (error) {
+    process.stderr.write(`${error.message}${error.fix === undefined ? '' : ` ${error.fix}.`}\n`);
+    return [1];
+  }
+}
+
+const reportOf = (lane) => join(scratch, `${lane}.json`);
+
+function readReport(lane) {
+  try {
+    return JSON.parse(readFileSync(reportOf(lane), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function countsOf(report) {
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = report;
+  const broken = testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.length === 0,
+  );
+  return {
+    passed: numPassedTests,
+    failed: numFailedTests + broken.length,
+    skipped: numPendingTests + numTodoTests,
+  };
+}
+
+/** Where the time went: the files that took longest. */
+function slowest(reports) {
+  const files = reports.flatMap((report) => report?.testResults ?? []);
+  const timed = files.map(({ name, startTime, endTime }) => ({ name, ms: endTime - startTime }));
+  return timed
+    .sort((left, right) => right.ms - left.ms)
+    .slice(0, slowestShown)
+    .map(
+      ({ name, ms }) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${relative(packageRoot, name)}`,
+    );
+}
+
+const startMs = Date.now();
 await ensureBuilt({ quiet: true, tests: true });
-const filters = process.argv.slice(2);
-const first = join(scratch, 'quick.json');
-const second = join(scratch, 'real.json');
-const codes = [await runVitest(quick, first, {}, filters)];
-codes.push(
-  await withStack((env) => runVitest(real, second, env, ['--no-file-parallelism', ...filters])),
-);
-const counts = [first, second].map(countsOf);
+const scratch = mkdtempSync(join(tmpdir(), 'longrein-run-'));
+const lanes = lanesOf(process.argv.slice(2));
+const quick = runVitest('quick', lanes.quick, {});
+const codes = [...(await runReal(lanes)), await quick];
+const ran = laneNames.filter((name) => lanes[name].length > 0);
+const reports = ran.map(readReport);
+const counts = reports.map(countsOf);
 const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
 rmSync(scratch, { recursive: true, force: true });
+const seconds = Math.round((Date.now() - startMs) / 1_000);
+process.stdout.write(`The slowest files:\n${slowest(reports).join('\n')}\n${seconds} s\n`);
+if (ran.length === 0) process.stderr.write('No test file has such a path.\n');
 process.stdout.write(
   `${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
 );
-process.exit(sum('failed') > 0 || codes.some((code) => code !== 0) ? 1 : 0);
+process.exit(sum('failed') > 0 || ran.length === 0 || codes.some((code) => code !== 0) ? 1 : 0);
