@@ -116,11 +116,15 @@ export class Stage {
     if (this.clickhouse !== undefined) await this.book.kill(this.clickhouse);
   }
 
-  /** Starts a host of these services; it may not be ready yet. */
-  startHost(services: readonly string[]): Promise<HostProcess> {
+  /** Starts a host of these services; it may not be ready yet. `ablate`: a rule that this one goes without. */
+  startHost(
+    services: readonly string[],
+    ablate: string | undefined = this.options.ablate,
+  ): Promise<HostProcess> {
     this.hosts += 1;
     const name = `host-${this.hosts}`;
-    return HostProcess.start({ name, services, book: this.book, env: this.environment(name) });
+    const env = this.environment(name, ablate);
+    return HostProcess.start({ name, services, book: this.book, env });
   }
 
   async close(): Promise<void> {
@@ -128,8 +132,8 @@ export class Stage {
     await this.cluster.close();
   }
 
-  private environment(host: string): Record<string, string> {
-    const { partitions, sessionTimeoutMs, catalog, ablate } = this.options;
+  private environment(host: string, ablate: string | undefined): Record<string, string> {
+    const { partitions, sessionTimeoutMs, catalog } = this.options;
     const clickhouse = this.options.clickhouse !== false;
     return {
       LONGREIN_BROKERS: this.cluster.outside.join(','),
