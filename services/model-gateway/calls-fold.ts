@@ -75,7 +75,10 @@ export function claim(
   seen: SeenEvent<'model.claimed'>,
 ): ModelGatewayState {
   const { call, model, attempt } = seen.data;
-  const entry = memberOf(state.calls, call) ?? strayEntry(model);
+  const known = memberOf(state.calls, call);
+  // It was made again while the outcome was on its way: the call is settled, and the claim opens nothing.
+  if (known === undefined && attempt > 1) return state;
+  const entry = known ?? strayEntry(model);
   const claimed = { ...entry, claims: attempt, claim: addressOf(seen), chosen: model };
   return { ...state, calls: withMember(state.calls, call, claimed) };
 }

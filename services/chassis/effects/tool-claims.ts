@@ -100,7 +100,7 @@ function permit(state: ToolClaims, seen: SeenEvent<'tool.permitted'>): ToolClaim
   return { ...state, calls: withMember(state.calls, call, permitted) };
 }
 
-/** A claim for a call that is gone: it was on its way when the call ended, and has to end too. */
+/** A first claim for a call that is gone: it was on its way when the call was cancelled, and has to end too. */
 function strayEntry(tool: string): ToolCallEntry {
   const machine = toolCallFold.next(toolCallFold.initial(), { type: 'call.cancelled' });
   const origin = { agent: '', task: '', taskAttempt: 0 };
@@ -109,8 +109,11 @@ function strayEntry(tool: string): ToolCallEntry {
 }
 
 function claim(state: ToolClaims, seen: SeenEvent<'tool.claimed'>): ToolClaims {
-  const { call, tool } = seen.data;
-  const entry = memberOf(state.calls, call) ?? strayEntry(tool);
+  const { call, tool, attempt } = seen.data;
+  const known = memberOf(state.calls, call);
+  // It was made again while the outcome was on its way: the call is settled, and the claim opens nothing.
+  if (known === undefined && attempt > 1) return state;
+  const entry = known ?? strayEntry(tool);
   const machine = foldToolCall(entry.machine, seen);
   if (machine === entry.machine) return state;
   const claimed = { ...entry, machine, claim: addressOf(seen) };

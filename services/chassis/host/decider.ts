@@ -48,7 +48,8 @@ export type DeciderParts = Readonly<{
 }>;
 
 /** As the record will say it, members in canonical order: the decision and its recomputation see the same. */
-const sorted = <T extends object>(value: T): T => JSON.parse(canonical(value)) as T;
+const sorted = <T extends object>(value: T): T =>
+  Object.keys(value).length === 0 ? value : (JSON.parse(canonical(value)) as T);
 
 /** Lets one service decide, and makes the turn of it (DESIGN 3.4). */
 export class Decider {

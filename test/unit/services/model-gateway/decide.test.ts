@@ -363,7 +363,7 @@ describe('a lost claim', () => {
     expect(lose('call_1')[0]?.data).toEqual({ call: 'call_1', code: 'CALL_CANCELLED' });
   });
 
-  test('that was made while the answer came ends too, and runs nothing', () => {
+  test('that was made while the answer came opens nothing, holds nothing and runs nothing', () => {
     open();
     request('call_1', [user('One.')]);
     const first = claim();
@@ -376,9 +376,11 @@ describe('a lost claim', () => {
     bench.lost = { call_1: 'deadline' };
     const again = bench.propose('model-gateway');
     bench.input(answered(first, { text: 'a' }));
+    bench.openCalls = {};
     bench.append(again, 'model-gateway');
     expect(mayRun(state(), 'call_1')).toBe(false);
     expect(requestOf(state(), 'call_1')).toBeUndefined();
-    expect(lose('call_1')[0]?.data).toEqual({ call: 'call_1', code: 'CALL_CANCELLED' });
+    expect(state().calls).toEqual({});
+    expect(bench.settle()).toEqual([]);
   });
 });
