@@ -59,6 +59,9 @@ function read() {
 /** Where schedules of failures go: with the build, which nobody keeps. */
 const out = join(packageRoot, 'dist', 'simulation');
 
+/** Most of what a schedule makes dies with it: collected rarely, it costs a fourteenth less processor time. */
+const roomForYoung = ['--max-semi-space-size=64', '--min-semi-space-size=16'];
+
 function argumentsOf(options, { index, count }) {
   const { ablate, schedule, pin } = options;
   return [
@@ -90,7 +93,9 @@ function progressOf(total) {
 function work(options, place, onProgress) {
   return new Promise((done, reject) => {
     const stdio = ['ignore', 'pipe', 'inherit', 'ipc'];
-    const child = spawn(process.execPath, argumentsOf(options, place), { stdio });
+    const child = spawn(process.execPath, [...roomForYoung, ...argumentsOf(options, place)], {
+      stdio,
+    });
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;
