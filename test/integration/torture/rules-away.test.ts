@@ -8,7 +8,8 @@ import { Scene } from '../../torture/scene.ts';
 
 /**
  * Rules that only a real broker can break (DESIGN 3, rules 2 and 15), taken away: the checks that a run of the torture
- * ends with must find what is lost or doubled then, and nothing where the rules are kept under the same faults.
+ * ends with must find what is lost or doubled then, and nothing where the rules are kept under the same faults. 2b is
+ * shown by the simulation alone: here it takes luck that two requests to a partition are ready at once.
  */
 
 const goalsEach = 6;
@@ -85,7 +86,6 @@ it('with all rules, answers that are lost and partitions that are left out cost 
 /** Another fault strikes for each rule: the one that it is there for. */
 const away: readonly Readonly<{ rule: AblatableRule; fault: ProxyFault; shows: RegExp }>[] = [
   { rule: '2a', fault: 'cut', shows: /every decision, computed again from the log/ },
-  { rule: '2b', fault: 'omit', shows: /has no result/ },
   { rule: '15a', fault: 'omit', shows: /has no result/ },
 ];
 
