@@ -16,6 +16,7 @@ export function exampleOf(schema: JsonObject, which: Which): JsonValue {
   if (schema['$ref'] === 'urn:longrein:content:v1') return content;
   if (schema['const'] !== undefined) return schema['const'];
   if (Array.isArray(schema['enum'])) return schema['enum'][0] as JsonValue;
+  if (schema['pattern'] !== undefined) return matching(String(schema['pattern']));
   switch (schema['type']) {
     case 'object':
       return objectOf(schema, which);
@@ -31,6 +32,15 @@ export function exampleOf(schema: JsonObject, which: Which): JsonValue {
     default:
       throw new Error(`no example for ${JSON.stringify(schema)}`);
   }
+}
+
+/** What fits a pattern of digits; others would need an example of their own in the schema. */
+function matching(pattern: string): string {
+  const example = pattern
+    .replace(/^\^|\$$/g, '')
+    .replace(/\\d\{(\d+)\}/g, (_all, count: string) => '1'.repeat(Number(count)));
+  if (!new RegExp(pattern).test(example)) throw new Error(`no example for the pattern ${pattern}`);
+  return example;
 }
 
 function objectOf(schema: JsonObject, which: Which): JsonObject {
