@@ -1,6 +1,7 @@
 /** How events change the calls of a session and its money; evolve.ts says which event does what. */
 
 import type { SeenEvent } from '../../schemas/event.ts';
+import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { endedBecause } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
@@ -38,14 +39,15 @@ export function spend(
   const spent = { ...state, spentNanoUsd: state.spentNanoUsd + nanoUsd };
   if (entry === undefined) return spent;
   const { tasks, tranches } = state;
-  const task = tasks === undefined ? undefined : memberOf(tasks, entry.task);
+  const owner = taskOfPlan(entry.task);
+  const task = tasks === undefined ? undefined : memberOf(tasks, owner);
   const log = entry.budgetLog;
   return {
     ...spent,
     ...(tasks === undefined || task === undefined
       ? {}
       : {
-          tasks: withMember(tasks, entry.task, {
+          tasks: withMember(tasks, owner, {
             ...task,
             spentNanoUsd: task.spentNanoUsd + nanoUsd,
           }),

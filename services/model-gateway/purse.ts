@@ -1,5 +1,6 @@
 /** Money while a decision hands it out, call by call: of the session, of its tasks, of the day. */
 
+import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import { budgetLogId } from '../chassis/protocol/ids.ts';
 import { heldNanoUsd, type Quote } from './budget.ts';
@@ -42,7 +43,7 @@ export class Purse {
   limits(entry: ModelCallEntry): boolean {
     const { budgetNanoUsd, tasks = {} } = this.state;
     if (budgetNanoUsd !== null || this.day !== undefined) return true;
-    return memberOf(tasks, entry.task) !== undefined;
+    return memberOf(tasks, taskOfPlan(entry.task)) !== undefined;
   }
 
   /** Why such a call cannot be paid, whatever comes back; undefined where it can. */
@@ -74,7 +75,11 @@ export class Purse {
   /** Takes what the call may cost out of all of them. */
   take(entry: ModelCallEntry, { costNanoUsd }: Quote): void {
     const log = this.logOf(entry);
-    for (const pot of ['session', `task ${entry.task}`, ...(log === undefined ? [] : [log])])
+    for (const pot of [
+      'session',
+      `task ${taskOfPlan(entry.task)}`,
+      ...(log === undefined ? [] : [log]),
+    ])
       this.taken.set(pot, (this.taken.get(pot) ?? 0) + costNanoUsd);
     this.held += costNanoUsd;
   }
@@ -86,12 +91,13 @@ export class Purse {
     return entry.claims > 0 ? (entry.budgetLog ?? today) : today;
   }
 
-  /** What a task may still spend; undefined where it has no budget of its own. */
+  /** What a task may still spend, its branches and rounds together; undefined where it has no budget of its own. */
   taskLeft(task: string): number | undefined {
-    const known = memberOf(this.state.tasks ?? {}, task);
+    const owner = taskOfPlan(task);
+    const known = memberOf(this.state.tasks ?? {}, owner);
     if (known === undefined) return undefined;
-    const held = this.heldBy((entry) => entry.task === task);
-    const taken = this.taken.get(`task ${task}`) ?? 0;
+    const held = this.heldBy((entry) => taskOfPlan(entry.task) === owner);
+    const taken = this.taken.get(`task ${owner}`) ?? 0;
     return Math.max(0, known.budgetNanoUsd - known.spentNanoUsd - held - taken);
   }
 

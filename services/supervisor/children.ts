@@ -4,13 +4,11 @@ import type { TaskDefinition } from '../../schemas/definitions/plan.ts';
 import { bodyOf, type DataOf, event, json, type SeenEvent } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { taskFold } from '../../state-machines/task/task-machine.ts';
+import { childId } from '../chassis/catalog/child-task.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import type { Child, SupervisorState, TaskState } from './state.ts';
 
 type Expanded = SeenEvent<'task.expanded'>;
-
-/** The id of a child; no task of a plan can have one like it. */
-export const childId = (task: string, ordinal: number): string => `${task}:${ordinal}`;
 
 /** Children of the task that are kept, in their order. */
 export const childrenOf = (state: SupervisorState, task: string): readonly TaskState[] =>

@@ -3,12 +3,22 @@ import { Harness } from '../../services/client/index.ts';
 import { blocksOf, runProgram } from '../support/document-example.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { stackUnderTest } from '../support/live-stack.ts';
+import { expectVerified } from '../support/session-proof.ts';
 
 /** What other programs do with a running Longrein, and all that the documents and examples promise them. */
 
 const stack = stackUnderTest();
 let host: LiveHost;
 let harness: Harness;
+/** Of goals that completed. */
+const sessions: string[] = [];
+
+/** Runs a goal to its end, and remembers its session. */
+async function run(goal: Parameters<Harness['run']>[0]) {
+  const result = await harness.run(goal);
+  sessions.push(result.session);
+  return result;
+}
 
 beforeAll(async () => {
   host = await new LiveHost({ stack }).ready();
@@ -40,7 +50,7 @@ const data = 'deploy/examples/data';
 describe('the examples', () => {
   it('research-team: a model plans, three look, one writes, an editor gives it back once', async () => {
     const events: string[] = [];
-    const result = await harness.run({
+    const result = await run({
       plan: 'research-team',
       goal: 'Should we move our build to Node 22?',
       onEvent: ({ event }) => {
@@ -70,6 +80,7 @@ describe('the examples', () => {
         await alert('search');
     }
     const { output } = await watched.result();
+    sessions.push(session);
     expect(output).toEqual({
       alerts: 2,
       endedBy: 'when',
@@ -83,7 +94,7 @@ describe('the examples', () => {
 
   it('batch-classifier: a quorum of two, and a third vote only where they differ', async () => {
     const inputs = { path: `${data}/messages-short.json` };
-    const result = await harness.run({ plan: 'batch-classifier', inputs, budgetUsd: 0.5 });
+    const result = await run({ plan: 'batch-classifier', inputs, budgetUsd: 0.5 });
     expect(result.output).toEqual({
       decided: 42,
       counts: { delivery: 12, refund: 12, praise: 12, other: 6 },
@@ -93,7 +104,7 @@ describe('the examples', () => {
   });
 
   it('page-speed: three specialists, one report, the most worth first', async () => {
-    const result = await harness.run({ plan: 'page-speed' });
+    const result = await run({ plan: 'page-speed' });
     const { markdown, savedMs } = result.output as { markdown: string; savedMs: number };
     expect(savedMs).toBe(1_900);
     const heads = markdown.match(/^## .*/gm);
@@ -103,4 +114,8 @@ describe('the examples', () => {
       '## images: about 180 ms',
     ]);
   });
+});
+
+it('every session of the examples can be computed again from its log', async () => {
+  await expectVerified(stack, sessions);
 });
