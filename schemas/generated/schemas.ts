@@ -6179,6 +6179,9 @@ export const recordSchemas: readonly JsonObject[] = [
     "type": "integer",
     "minimum": 0
    },
+   "foreseeable": {
+    "const": true
+   },
    "atMs": {
     "type": "integer",
     "minimum": 0

@@ -1,6 +1,6 @@
 import { limits } from '../../../schemas/limits.ts';
 import { placedAt } from '../protocol/fusing.ts';
-import type { TurnBody } from '../protocol/record.ts';
+import type { BatchPlace, InputBody, TurnBody } from '../protocol/record.ts';
 import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
 import type { DecidedTurn, Decider } from './decider.ts';
@@ -14,16 +14,21 @@ type View = {
   entry: ServiceEntry;
 };
 
+/** An input that this host writes itself: an outcome, or a timer that fired. */
+export type OwnInput = Readonly<{ id: string; body: InputBody; traceparent: string }>;
+
 /** What is lost or acknowledged was told to the first turns of the batch: it must not be told twice. */
 const noNews = { delivered: [], lost: {} };
 
 const contentNameBytes = 256;
-const turnFrameBytes = 1_024;
+const recordFrameBytes = 1_024;
 
-/** About what a turn takes in its batch: contents that are too large stand in blobs. */
-function bytesOf({ events, facts, causes, foreseen }: TurnBody): number {
-  let bytes = turnFrameBytes + 80 * causes.length + 40 * foreseen.length;
-  for (const part of [...events, facts]) {
+/** About what a record takes in its batch: contents that are too large stand in blobs. */
+function bytesOf(body: TurnBody | InputBody): number {
+  const isTurn = body.kind === 'turn';
+  const named = isTurn ? 80 * body.causes.length + 40 * body.foreseen.length : 0;
+  let bytes = recordFrameBytes + named;
+  for (const part of isTurn ? [...body.events, body.facts] : [body.event]) {
     bytes += JSON.stringify(part.data).length;
     for (const content of Object.values(part.content ?? {}))
       bytes += content.bytes <= limits.contentInlineBytesMax ? content.bytes : contentNameBytes;
@@ -32,8 +37,8 @@ function bytesOf({ events, facts, causes, foreseen }: TurnBody): number {
 }
 
 /**
- * The turns that go out as one batch (DESIGN 3.5): those that are due by what is in the log, then, round by round, what
- * the services of this host answer to them. Nothing here is in the log: views are of this batch alone.
+ * The turns that go out as one batch (DESIGN 3.5): those that are due by what is in the log, or an input that this host
+ * writes itself; then, round by round, what the services of this host answer to them. Nothing here is in the log: views are of this batch alone.
  *
  * F1 Only services that are owned, known and do not stand by take part.
  * F2 A turn foresaw all of its batch that its service was shown, in the order of the batch.
@@ -41,6 +46,7 @@ function bytesOf({ events, facts, causes, foreseen }: TurnBody): number {
  */
 export class Cascade {
   readonly turns: DecidedTurn[] = [];
+  private input: OwnInput | undefined;
   private readonly slot: Slot;
   private readonly decider: Decider;
   private readonly services: readonly HostedService[];
@@ -54,12 +60,23 @@ export class Cascade {
     this.services = services;
   }
 
+  /** All of the batch, in order. */
+  get records(): readonly (OwnInput | DecidedTurn)[] {
+    return this.input === undefined ? this.turns : [this.input, ...this.turns];
+  }
+
+  /** The batch begins with this input: turns are shown it first. */
+  begin({ body, ...input }: OwnInput): void {
+    this.input = { ...input, body: { ...body, foreseeable: true } };
+    this.bytes = bytesOf(body);
+  }
+
   /** Adds a turn; false where the batch is full. The first always fits. */
   add(turn: DecidedTurn): boolean {
     const most = this.slot.singly ? 1 : limits.batchTurnsMax;
     const bytes = bytesOf(turn.body);
     if (this.turns.length >= most) return false;
-    if (this.turns.length > 0 && this.bytes + bytes > limits.batchBytesMax) return false;
+    if (this.bytes > 0 && this.bytes + bytes > limits.batchBytesMax) return false;
     this.bytes += bytes;
     this.turns.push(turn);
     return true;
@@ -67,7 +84,8 @@ export class Cascade {
 
   /** Lets the services answer what is in the batch until nobody has anything to add. */
   run(): void {
-    if (this.slot.singly || this.services.length < 2) return;
+    if (this.slot.singly) return;
+    if (this.services.length < 2 && this.input === undefined) return;
     this.views = this.services.flatMap((service) => {
       const entry = this.slot.seats.get(service.logic.name)?.entry;
       return entry === undefined ? [] : [{ service, entry, base: entry.core.last }];
@@ -78,21 +96,21 @@ export class Cascade {
     }
   }
 
-  /** Shows the turns that are new to everybody. */
+  /** Shows what is new to everybody. */
   private foresee(): boolean {
     const from = this.foreseen.size;
-    for (let index = from; index < this.turns.length; index++) {
-      const turn = this.turns[index] as DecidedTurn;
-      this.foreseen.set(turn.id, turn.traceparent);
-      this.show(turn, index);
+    const { records } = this;
+    for (const [index, record] of records.entries()) {
+      if (index < from) continue;
+      this.foreseen.set(record.id, record.traceparent);
+      this.show(record, { batch: records[0]?.id ?? '', batchIndex: index });
     }
     return this.foreseen.size > from;
   }
 
-  private show(turn: DecidedTurn, batchIndex: number): void {
-    const { id: batch } = this.turns[0] as DecidedTurn;
-    const offset = Math.max(...this.views.map(({ base }) => base.offset)) + 1 + batchIndex;
-    const record = placedAt(offset, turn, { batch, batchIndex });
+  private show(one: OwnInput | DecidedTurn, place: BatchPlace): void {
+    const after = Math.max(...this.views.map(({ base }) => base.offset));
+    const record = placedAt(after + 1 + place.batchIndex, one, place);
     const fold = sharedCoreFold(record);
     for (const view of this.views) {
       const { logic } = view.service;

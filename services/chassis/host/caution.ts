@@ -51,17 +51,24 @@ export class Caution {
   private alone = new Set<Named>();
   private running = false;
   private wakeUp: (() => void) | undefined;
+  /** Sessions that began before this offset were there at the takeover. */
+  private inheritedBelow = Number.NEGATIVE_INFINITY;
 
   constructor(parts: CautionParts) {
     this.parts = parts;
   }
 
   /** A takeover from these. What is known of each session is what was read up to the own epoch. */
-  begin(predecessors: readonly string[], slots: Iterable<Slot>, services: readonly string[]): void {
+  begin(
+    predecessors: readonly string[],
+    { slots, position }: Readonly<{ slots: Iterable<Slot>; position: number }>,
+    services: readonly string[],
+  ): void {
     if (predecessors.length === 0 || ablated('14c')) return;
     this.predecessors = [...new Set([...this.predecessors, ...predecessors])];
     this.sinceMs = this.parts.presence.markMs();
     if (!this.isCalledFor()) return;
+    this.inheritedBelow = position;
     const { answers, others } = dueIn(slots, services);
     for (const one of [...answers, ...others]) this.due.set(keyOf(one), one);
     if (answers.length <= aloneMax) this.alone = new Set(answers);
@@ -91,6 +98,14 @@ export class Caution {
   /** Whether something of this session is named: it is decided by itself, with nothing that would follow from it. */
   names(session: string): boolean {
     return this.named.some((one) => one.session === session);
+  }
+
+  /**
+   * Whether a session was there when this host took over from one that did not end in good order. Its outcomes and timers
+   * go before what answers them: one whose answer kills its host must be in the log, where the next host finds it due.
+   */
+  inherited({ seats }: Pick<Slot, 'seats'>): boolean {
+    return [...seats.values()].some(({ beginning }) => beginning < this.inheritedBelow);
   }
 
   /** What is about to be decided, for the presence. */

@@ -43,12 +43,12 @@ type Outcome = Readonly<{
 export class EffectTable {
   private readonly running = new Map<string, Running>();
   private readonly ports: HostPorts;
-  private readonly writer: PartitionWriter;
+  private readonly writer: Pick<PartitionWriter, 'push'>;
   private readonly identity: HostIdentity;
   private readonly onLost: (session: string) => void;
 
   constructor(
-    parts: { ports: HostPorts; writer: PartitionWriter; identity: HostIdentity },
+    parts: { ports: HostPorts; writer: Pick<PartitionWriter, 'push'>; identity: HostIdentity },
     onLost: (session: string) => void,
   ) {
     this.ports = parts.ports;

@@ -6,6 +6,7 @@ import { Caution } from './caution.ts';
 import { ownClaims } from './claims-read-back.ts';
 import { ClosedSessions } from './closed-sessions.ts';
 import { EffectTable } from './effects.ts';
+import { FusingWriter } from './fusing-writer.ts';
 import { IgnoredRecords } from './ignored-records.ts';
 import { lookOver } from './look-over.ts';
 import { Ownership } from './ownership.ts';
@@ -67,25 +68,23 @@ export class Partition {
       onIgnored: (record: LogRecord, reason: Refused) => this.ignored.note(record, reason),
     };
     this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
-    this.effects = new EffectTable({ ports, writer, identity }, (session) => this.nudge(session));
-    const names = parts.services.map((service) => service.logic.name);
-    this.ownership = new Ownership(
-      name,
-      { services: names, identity },
-      { ports, presence, writer },
-    );
-    const { incarnation } = identity;
+    const slotOf = (session: string): Slot | undefined => this.table.get(session);
+    const inputs = new FusingWriter(writer, (batch, input) => {
+      const slot = this.deciding ? slotOf(input.body.session) : undefined;
+      return slot !== undefined && this.settler.fuse(slot, batch, input);
+    });
+    this.effects = new EffectTable({ ports, identity, writer: inputs }, (one) => this.nudge(one));
+    const services = parts.services.map(({ logic }) => logic.name);
+    this.ownership = new Ownership(name, { services, identity }, { ports, presence, writer });
     const owns = (service: string): boolean => this.ownership.owns(service);
     this.ignored = new IgnoredRecords({ ...parts, at: name, owns });
     const epochOf = (service: string): number | undefined => this.ownership.epochOf(service);
-    const slotOf = (session: string): Slot | undefined => this.table.get(session);
-    this.timers = new Timers({ ports, writer, incarnation, epochOf, slotOf });
+    this.timers = new Timers({ ports, writer: inputs, ...identity, epochOf, slotOf });
     this.table = new SessionTable(parts.services, this.closed);
     const owned = { ...parts, ownership: this.ownership, acceptance: this.log.acceptance };
     const onSettle = (session: string): void => this.settle(session);
-    const { table, effects, ignored } = this;
-    this.caution = new Caution({ at: name, ports, presence, table, settle: onSettle });
-    const { caution } = this;
+    this.caution = new Caution({ ...owned, at: name, table: this.table, settle: onSettle });
+    const { table, effects, ignored, caution } = this;
     this.settler = new Settler({ ...owned, effects, caution, place: name, onSettle });
     this.upkeep = new Upkeep(name, { ...owned, log: this.log, table, ignored });
   }
@@ -184,7 +183,8 @@ export class Partition {
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
     this.parts.ports.logger.info({ ...this.name, won, number: header.epoch }, 'partition owned');
-    this.caution.begin(this.ownership.predecessors, this.table.slots(), won);
+    const from = { slots: this.table.slots(), position: this.log.expected };
+    this.caution.begin(this.ownership.predecessors, from, won);
     this.act();
   }
 
@@ -213,7 +213,7 @@ export class Partition {
     if (this.isOwnTurn(record.header)) noteTurn(slot, record.header, came, this.parts.ports);
     this.notice.look(slot);
     this.effects.cancelForbidden(slot.session, (service) => slot.seats.get(service)?.entry.state);
-    if (came) this.startEffects(slot.session, record);
+    if (came) this.startEffects(slot, record);
     this.timers.arm(slot);
     if (slot.core?.status === 'closed') this.close(slot.session, record);
   }
@@ -225,10 +225,9 @@ export class Partition {
   }
 
   /** Claims of this process, read back: their effects may start now. Never for what was there at assignment. */
-  private startEffects(session: string, record: PlacedRecord): void {
+  private startEffects(slot: Slot, record: PlacedRecord): void {
     const before = this.log.wasThere(record.offset) && !ablated('9b');
-    const slot = this.table.get(session);
-    if (before || ablated('9a') || slot === undefined) return;
+    if (before || ablated('9a')) return;
     const found = ownClaims(record, slot, this.parts);
     const claims = this.table.claimsOf(record);
     if (found !== undefined) this.effects.startAll(found.service, claims, found.at);
@@ -242,8 +241,7 @@ export class Partition {
 
   /** Asks for the partition once all that was there has been read; right away where there was nothing. */
   claimWhenReady(): void {
-    if (!this.assigned || !this.caughtUp || this.log.halted) return;
-    if (this.claimed) return;
+    if (!this.assigned || !this.caughtUp || this.log.halted || this.claimed) return;
     this.claimed = true;
     this.table.dropUnknown();
     this.ownership.ask(this.log.acceptance);
@@ -256,8 +254,13 @@ export class Partition {
     this.timers.clear();
   }
 
+  /** Whether anything may be decided here. */
+  private get deciding(): boolean {
+    return this.caughtUp && !this.log.halted && !this.draining;
+  }
+
   private settle(session: string): void {
-    if (!this.caughtUp || this.log.halted || this.draining) return;
+    if (!this.deciding) return;
     const slot = this.table.get(session);
     if (slot !== undefined) this.settler.settle(slot);
   }

@@ -3,7 +3,7 @@ import { ablated } from '../ablation.ts';
 import type { AppendError } from '../log/append-error.ts';
 import type { AcceptanceState } from '../protocol/acceptance.ts';
 import type { LogPlace } from '../protocol/record.ts';
-import { Cascade } from './cascade.ts';
+import { Cascade, type OwnInput } from './cascade.ts';
 import type { Caution } from './caution.ts';
 import { type ChassisFacts, type DecidedTurn, Decider } from './decider.ts';
 import { Deliveries } from './deliveries.ts';
@@ -15,7 +15,7 @@ import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import type { Seat, Slot } from './slot.ts';
 import { standsBy } from './standing-by.ts';
-import type { PartitionWriter } from './writer.ts';
+import type { Batch, PartitionWriter } from './writer.ts';
 
 export type SettlerParts = Readonly<{
   ports: HostPorts;
@@ -28,7 +28,7 @@ export type SettlerParts = Readonly<{
   /** Of the partition, as it moves. */
   acceptance: AcceptanceState;
   effects: EffectTable;
-  caution: Pick<Caution, 'of' | 'names'>;
+  caution: Pick<Caution, 'of' | 'names' | 'inherited'>;
   place: LogPlace;
   /** A delivery was acknowledged, or a batch was dropped: the session may have something to decide. */
   onSettle: (session: string) => void;
@@ -50,13 +50,13 @@ function endedDeliveries(slot: Slot, seat: Seat): EndedDeliveries {
 }
 
 /**
- * The broker takes less than this release thinks, and refused these turns for themselves. Several may go one by one; one
+ * The broker takes less than this release thinks, and refused these records for themselves. Several may go one by one; one
  * alone would be decided and refused for ever, so its service says that it cannot decide (DESIGN 3.2).
  */
-function noteRefused(slot: Slot, turns: readonly DecidedTurn[], error: AppendError): void {
-  const [only] = turns;
-  if (turns.length > 1) slot.singly = true;
-  if (turns.length !== 1 || only === undefined) return;
+function noteRefused(slot: Slot, records: Cascade['records'], error: AppendError): void {
+  const [only] = records;
+  if (records.length > 1) slot.singly = true;
+  if (records.length !== 1 || only?.body.kind !== 'turn') return;
   const bytes = JSON.stringify(only.body).length;
   const message = `the broker will not take the turn of ${bytes} bytes: ${error.message}`;
   slot.turnRefused.set(only.body.service, { code: 'TURN_REFUSED', message });
@@ -97,7 +97,7 @@ export class Settler {
     if (cascade.turns.length === 0) return;
     // What is named is decided by itself: else nobody knows what killed a host.
     if (!this.parts.caution.names(slot.session)) cascade.run();
-    this.append(slot, cascade.turns);
+    this.append(slot, cascade);
   }
 
   private deliver(slot: Slot): void {
@@ -151,10 +151,32 @@ export class Settler {
     return turn;
   }
 
-  private append(slot: Slot, turns: readonly DecidedTurn[]): void {
+  /**
+   * Appends an input of this host together with all that its services answer to it (DESIGN 3.5). False where it has to
+   * go by itself: nothing answers it, or the session has other things to do first.
+   */
+  fuse(slot: Slot, batch: Batch, input: OwnInput): boolean {
+    if (slot.inFlight.size > 0 || slot.singly || this.parts.caution.inherited(slot)) return false;
+    const services = this.deciding(slot);
+    const isBusy = services.some(({ logic }) => {
+      const seat = slot.seats.get(logic.name);
+      return seat === undefined || seat.kick || seat.entry.causes.length > 0;
+    });
+    if (isBusy) return false;
+    const cascade = new Cascade(slot, services, this.decider);
+    cascade.begin(input);
+    cascade.run();
+    if (cascade.turns.length === 0) return false;
+    this.append(slot, cascade, batch);
+    return true;
+  }
+
+  /** `alone`: how the input that begins the cascade goes where the batch does not. */
+  private append(slot: Slot, { records, turns }: Cascade, alone?: Batch): void {
     const { acceptance, ownership, writer } = this.parts;
     const forget = (): void => {
       for (const turn of turns) slot.inFlight.delete(turn.id);
+      if (alone !== undefined) writer.push(alone);
       this.kick(slot);
       // Ownership may have been won again before the batch was dropped; nothing else would come to decide it.
       this.parts.onSettle(slot.session);
@@ -162,12 +184,15 @@ export class Settler {
     for (const turn of turns) slot.inFlight.add(turn.id);
     if (ablated('3a')) foldEarly(slot, turns);
     if (ablated('9a')) startEarly(slot, turns, this.parts);
+    const isStale = (): boolean =>
+      turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch);
     writer.push({
-      records: turns,
-      stale: () => turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch),
+      records,
+      stale: () => isStale() || alone?.stale?.() === true,
       onDropped: forget,
-      onRefused: (error, alone) => {
-        if (alone && !error.mendable) noteRefused(slot, turns, error);
+      onAppended: (baseOffset) => alone?.onAppended?.(baseOffset),
+      onRefused: (error, wasAlone) => {
+        if (wasAlone && !error.mendable) noteRefused(slot, records, error);
         ownership.renew(acceptance);
         forget();
       },

@@ -23,14 +23,14 @@ export class Timers {
   private readonly armed = new Map<string, Map<string, Armed>>();
   private readonly seen = new WeakMap<Slot, object>();
   private readonly ports: HostPorts;
-  private readonly writer: PartitionWriter;
+  private readonly writer: Pick<PartitionWriter, 'push'>;
   private readonly incarnation: string;
   private readonly epochOf: (service: string) => number | undefined;
   private readonly slotOf: (session: string) => Slot | undefined;
 
   constructor(parts: {
     ports: HostPorts;
-    writer: PartitionWriter;
+    writer: Pick<PartitionWriter, 'push'>;
     incarnation: string;
     epochOf: (service: string) => number | undefined;
     /** A session may be packed and unpacked while its timer runs. */

@@ -1,4 +1,10 @@
-import { headersOf, type PlacedRecord, parseHeader, type RecordBody } from './record.ts';
+import {
+  type BatchPlace,
+  headersOf,
+  type PlacedRecord,
+  parseHeader,
+  type RecordBody,
+} from './record.ts';
 import { foldEntry, type ServiceEntry } from './service-fold.ts';
 import type { AnyLogic } from './service-logic.ts';
 
@@ -11,12 +17,12 @@ import type { AnyLogic } from './service-logic.ts';
 export type UnplacedRecord = Readonly<{ id: string; body: RecordBody; traceparent: string }>;
 
 /**
- * A record as if it were read at this offset, in the batch that the record at `first` begins. Only its place is made up.
+ * A record as if it were read at this offset, at its place in its batch.
  */
 export function placedAt(
   offset: number,
   { id, body, traceparent }: UnplacedRecord,
-  place: Readonly<{ batch: string; batchIndex: number }>,
+  place: BatchPlace,
 ): PlacedRecord {
   const header = parseHeader(headersOf(id, body, { ...place, traceparent }));
   if (header === undefined) throw new Error('a record of ours has no kind');

@@ -73,6 +73,8 @@ export type InputBody = Identity &
     incarnation?: string;
     /** Set where only the owner of the source may write it: void once another epoch is current. */
     epoch?: number;
+    /** It begins a batch whose turns foresaw it (DESIGN 3.5). */
+    foreseeable?: true;
     atMs: number;
     event: EventRecord;
   }>;
@@ -198,7 +200,7 @@ export function headersOf(
   return {
     ce_specversion: '1.0',
     ce_id: id,
-    ce_type: `longrein.${body.kind}.${bodyVersion}`,
+    ce_type: `longrein.${body.kind}.${bodyVersionOf(body)}`,
     ce_source: sourceOf(body),
     ce_subject: body.kind === 'epoch' ? '' : body.session,
     ce_time: new Date(body.atMs).toISOString(),
@@ -214,7 +216,11 @@ export function headersOf(
 const kinds: readonly string[] = ['turn', 'input', 'checkpoint', 'epoch'];
 
 /** Record versions that this release reads: what must not be passed over in a record gets it another one. */
-const bodyVersion = 'v1';
+const bodyVersions: readonly string[] = ['v1', 'v2'];
+
+/** Who does not know that an input can be foreseen takes the turns that foresaw it for void. */
+const bodyVersionOf = (body: RecordBody): string =>
+  body.kind === 'input' && body.foreseeable === true ? 'v2' : 'v1';
 
 /** Whether the headers are those of a record of ours, of a kind that only a newer release knows. */
 export function isNewerKind(headers: Readonly<Record<string, string>>): boolean {
@@ -224,8 +230,9 @@ export function isNewerKind(headers: Readonly<Record<string, string>>): boolean 
 
 /** Whether the body of the record is of a version that only a newer release reads. */
 export function isNewerBody(headers: Readonly<Record<string, string>>): boolean {
-  const [prefix, kind, version] = typeOf(headers).split('.');
-  return prefix === 'longrein' && kind === headers['lr_kind'] && version !== bodyVersion;
+  const [prefix, kind, version = ''] = typeOf(headers).split('.');
+  if (prefix !== 'longrein' || kind !== headers['lr_kind']) return false;
+  return !bodyVersions.slice(0, kind === 'input' ? 2 : 1).includes(version);
 }
 
 const typeOf = (headers: Readonly<Record<string, string>>): string => headers['ce_type'] ?? '';

@@ -1,10 +1,10 @@
 import type { EventAddress, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
 import { cancels, claimTypes, openings, outcomes } from './event-kinds.ts';
 import { type Language, releaseLanguage } from './language.ts';
 import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
+import { isRemembered, type Remembered, remember } from './remembered-inputs.ts';
 import { seen } from './seen-event.ts';
 import { addressOf, type OpenCall, type SessionMeta } from './service-logic.ts';
 import { type StandBy, type StrangeEvent, understood } from './stand-by.ts';
@@ -13,7 +13,7 @@ import { type StandBy, type StrangeEvent, understood } from './stand-by.ts';
  * What every reader knows of a session, whatever service it is (DESIGN 3, the second step of the rule).
  *
  * C1 An input is effective the first time its id appears in its open session.
- * C2 A turn is effective if its session is open and every turn that it foresaw is effective.
+ * C2 A turn is effective if its session is open and every record that it foresaw is effective.
  * C3 An outcome counts once, and only for a claim that is open (or was declared unknown); else it is late.
  * C4 A timer fires once per setting, never before it is due, never when the setting was superseded.
  * C5 After `session.closed` nothing is effective.
@@ -25,26 +25,23 @@ export type TimerSetting = EventAddress & Readonly<{ dueAtMs: number; service: s
 
 type CallState = OpenCall & Readonly<{ claims: readonly string[] }>;
 
-export type SessionCore = Readonly<{
-  status: 'unknown' | 'cancelled-early' | 'open' | 'closed';
-  meta: SessionMeta;
-  /** The newest effective record. */
-  last: Readonly<{ record: string; offset: number; atMs: number }>;
-  /** Ids of the newest effective turns, for C2. */
-  recent: readonly string[];
-  /** Ids of inputs that nothing else makes unique, with their time; forgotten after the dedupe horizon. */
-  inputs: Readonly<Record<string, number>>;
-  /** The same of inputs before those, in full pages, oldest first; bounded by `limits.rememberedInputsMax`. */
-  olderInputs?: readonly Readonly<Record<string, number>>[];
-  timers: Readonly<Record<string, TimerSetting>>;
-  calls: Readonly<Record<string, CallState>>;
-  /** Services whose decision failed in this session: they decide no more in it. */
-  failed: readonly string[];
-  /** A cancel that came before the opening. */
-  earlyCancel?: SeenEvent;
-  /** Everybody stands by (C6). */
-  standBy?: StandBy;
-}>;
+export type SessionCore = Remembered &
+  Readonly<{
+    status: 'unknown' | 'cancelled-early' | 'open' | 'closed';
+    meta: SessionMeta;
+    /** The newest effective record. */
+    last: Readonly<{ record: string; offset: number; atMs: number }>;
+    /** The newest effective turns, by id, and inputs that can be foreseen, by id and offset; for C2. */
+    recent: readonly string[];
+    timers: Readonly<Record<string, TimerSetting>>;
+    calls: Readonly<Record<string, CallState>>;
+    /** Services whose decision failed in this session: they decide no more in it. */
+    failed: readonly string[];
+    /** A cancel that came before the opening. */
+    earlyCancel?: SeenEvent;
+    /** Everybody stands by (C6). */
+    standBy?: StandBy;
+  }>;
 
 export type Ignored =
   | 'not-accepted'
@@ -94,10 +91,29 @@ const lastOf = (core: SessionCore, record: PlacedRecord, atMs: number): SessionC
   atMs: Math.max(core.last.atMs, atMs),
 });
 
-const moved = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore => ({
-  ...core,
-  last: lastOf(core, record, atMs),
-});
+const withRecent = ({ recent }: SessionCore, one: string): readonly string[] => [
+  ...recent.slice(-(recentMax - 1)),
+  one,
+];
+
+/** An outcome's id is the same whoever writes it: a turn foresaw the one in its own batch. */
+const placeOfInput = (id: string, offset: number): string => `${id}@${offset}`;
+
+/** After an effective input. */
+function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCore {
+  const next = { ...core, last: lastOf(core, record, atMs) };
+  const { body, header, offset } = record;
+  if (body.kind !== 'input' || body.foreseeable !== true) return next;
+  return { ...next, recent: withRecent(core, placeOfInput(header.id, offset)) };
+}
+
+/** Whether all that a turn foresaw came true: turns, and the input that began its batch. */
+function cameTrue(core: SessionCore, { header, offset }: PlacedRecord, body: TurnBody): boolean {
+  const begin = offset - header.batchIndex;
+  return body.foreseen.every(
+    (id) => core.recent.includes(id) || core.recent.includes(placeOfInput(id, begin)),
+  );
+}
 
 const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
 
@@ -161,28 +177,6 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   const fired = { ...core, timers: without(core.timers, timer) };
   return { core: moved(fired, record, event.atMs), events: [event] };
 }
-
-/** Small: each input makes a copy of the page that it is added to. */
-const pageMax = 128;
-const pagesMax = Math.ceil(limits.rememberedInputsMax / pageMax);
-
-type Remembered = Pick<SessionCore, 'inputs' | 'olderInputs'>;
-
-/**
- * Long-lived logs (keys, budgets) see inputs for ever: what is older than the horizon by the log's own time is dropped,
- * and of what is not only so many.
- */
-function remember(core: Remembered, id: string, atMs: number): Remembered {
-  const inputs = { ...core.inputs, [id]: atMs };
-  if (Object.keys(inputs).length <= pageMax) return { inputs };
-  const isRecent = (page: Readonly<Record<string, number>>): boolean =>
-    Object.values(page).some((oneMs) => oneMs > atMs - limits.dedupeHorizonMs);
-  const pages = [...(core.olderInputs ?? []), core.inputs].filter(isRecent).slice(-pagesMax);
-  return { inputs: { [id]: atMs }, olderInputs: pages };
-}
-
-const isRemembered = ({ inputs, olderInputs = [] }: Remembered, id: string): boolean =>
-  inputs[id] !== undefined || olderInputs.some((page) => page[id] !== undefined);
 
 function foldInput(core: SessionCore, { record, body, language }: Folding<InputBody>): CoreStep {
   const { id } = record.header;
@@ -250,13 +244,12 @@ function foldTurnEvent(core: SessionCore, event: SeenEvent): SessionCore {
 function foldTurn(core: SessionCore, { record, body, language }: Folding<TurnBody>): CoreStep {
   if (core.status === 'closed') return ignore(core, 'closed');
   if (core.status !== 'open') return ignore(core, 'unknown-session');
-  const isVoid = body.foreseen.some((id) => !core.recent.includes(id));
-  if (isVoid && !ablated('5a')) return ignore(core, 'foreseen-void');
+  if (!cameTrue(core, record, body) && !ablated('5a')) return ignore(core, 'foreseen-void');
   const { id } = record.header;
   let next: SessionCore = {
     ...core,
     last: lastOf(core, record, body.atMs),
-    recent: [...core.recent.slice(-(recentMax - 1)), id],
+    recent: withRecent(core, id),
   };
   const source = { service: body.service, incarnation: body.incarnation, atMs: body.atMs };
   const events: SeenEvent[] = [];

@@ -44,7 +44,7 @@ function bench() {
     },
     ...{ presence: { isGone: () => false }, effects: { lostCalls: () => ({}) } },
     ...{ outlet: {}, acceptance: {}, writer: { push: (batch: Batch) => pushed.push(batch) } },
-    caution: { of: () => 'now', names: () => false },
+    caution: { of: () => 'now', names: () => false, inherited: () => false },
     onSettle: () => settler.settle(slot),
   } as unknown as SettlerParts;
   const settler: Settler = new Settler(parts);
