@@ -1,4 +1,5 @@
 import { readRuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
+import { agentLoop } from './agent-loop.ts';
 import { agentSteps } from './agent-steps.ts';
 import { machine, print } from './figures.ts';
 import { memory } from './memory.ts';
@@ -9,12 +10,14 @@ import { turns } from './turns.ts';
 
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
-/** Every figure, or those whose names are given: hop, steps, plans, store, memory. */
+/** Every figure, or those whose names are given: hop, loop, steps, plans, store, memory. */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
   const config = readRuntimeConfig({ ...process.env, LONGREIN_LOG_LEVEL: 'error' });
   print(machine());
-  if (wants('hop')) await turns(config, await rawHop(stack.brokers, 1_000));
+  const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);
+  if (wants('hop')) await turns(config, raw.hopMs);
+  if (wants('loop')) await agentLoop(config, raw.appendMs);
   if (wants('steps')) await agentSteps(config);
   if (wants('plans')) {
     scheduling();

@@ -1,11 +1,14 @@
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
-import { print, spread } from './figures.ts';
+import { percentile, print, spread } from './figures.ts';
 
 const topic = 'longrein.bench.raw';
 const bytes = Buffer.alloc(600, 'x');
 
 /** The bare client: one record out, and the same record in at another consumer. The yardstick of the other figures. */
-export async function rawHop(brokers: readonly string[], count: number): Promise<number> {
+export async function rawHop(
+  brokers: readonly string[],
+  count: number,
+): Promise<Readonly<{ appendMs: number; hopMs: number }>> {
   const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   await admin.connect();
@@ -34,5 +37,5 @@ export async function rawHop(brokers: readonly string[], count: number): Promise
   print({ bench: 'raw-append', ...spread(appends) });
   print({ bench: 'raw-hop', ...spread(hops) });
   await Promise.all([consumer.disconnect(), producer.disconnect(), admin.disconnect()]);
-  return spread(hops)['p50Ms'] as number;
+  return { appendMs: percentile(appends, 0.5), hopMs: percentile(hops, 0.5) };
 }
