@@ -89,6 +89,7 @@ const situations: readonly string[] = [
   'owner superseded',
   'turn from a checkpoint',
   'turn that foresaw',
+  'input with what it set off',
   'restored from a watermark',
   'state compared',
 ];

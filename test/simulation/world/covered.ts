@@ -19,6 +19,8 @@ function coverLine(run: Run, { header, accepted, step, body }: Line): void {
   if (body.kind === 'turn' && body.root !== undefined) note(coverage, 'turn from a checkpoint');
   if (body.kind === 'turn' && body.foreseen.length > 0 && step.events.length > 0)
     note(coverage, 'turn that foresaw');
+  if (body.kind === 'input' && body.foreseeable === true && step.events.length > 0)
+    note(coverage, 'input with what it set off');
   for (const event of step.events) {
     note(coverage, `event ${event.type}`);
     if (event.type === 'decision.failed' && event.data.code === 'POISON')
