@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json.ts';
 import type { Template } from './plan.ts';
 
 export type ProcedureStep = Readonly<{
@@ -9,40 +10,92 @@ export type ProcedureStep = Readonly<{
   when?: string;
 }>;
 
-/** Declared tool calls, one after another; needs no model. */
-export type ProcedureAgent = Readonly<{
-  kind: 'procedure';
-  name: string;
-  version: string;
-  description: string;
-  /** What the tool guard knows the agent by. */
-  role: string;
-  tools: readonly string[];
-  steps: readonly ProcedureStep[];
-  /** Sees `input`, `context`, `steps`. */
-  output: Template;
+/** What becomes of an agent that cannot go on. */
+export type ErrorPolicy = Readonly<{
+  /** A further attempt goes on after what the one before has (`resume`), or from the first step (`restart`). */
+  attempts: 'resume' | 'restart';
+  /** `tell`: the model is told of a failed call and may find another way. `fail`: the agent fails with it. */
+  tools: 'tell' | 'fail';
+  /** Models that take over, in this order, where a model call failed for good. */
+  models: readonly string[];
 }>;
 
-/** A model in a loop with tools. */
-export type ModelAgent = Readonly<{
-  kind: 'model';
-  name: string;
-  version: string;
-  description: string;
-  role: string;
-  tools: readonly string[];
-  /** An alias of the models file, or `provider/model`. */
-  model: string;
-  system: string;
-  /** Sees `input`, `context`; the first user message. */
-  prompt: Template;
-  stepsMax: number;
-  outputTokensMax: number;
-  modelTimeoutMs: number;
-  /** How often a failed model call is tried again when its class allows it. */
-  modelAttemptsMax: number;
-  /** `json`: the last answer must be JSON. */
-  output: 'text' | 'json';
+/** What an agent gets of shared memory. There is none yet: only `none` is accepted. */
+export type MemoryPolicy = Readonly<{ kind: 'none' | 'shared' }>;
+
+/** How the conversation is kept within so many tokens of one request. */
+export type ContextPolicy = Readonly<{
+  tokensMax: number;
+  /** Oldest steps first: leave them out, put a summary in their place, or give up. */
+  overflow: 'omit' | 'summarise' | 'fail';
+  /** The newest steps, which always stay. */
+  keepSteps: number;
+  /** Steps that called one of these tools always stay. */
+  pin: readonly string[];
+  summary: Readonly<{ model: string; instructions: string; outputTokensMax: number }>;
 }>;
+
+/** What agents of both kinds have; absent in sessions that pinned an agent of form 1, which run as they did. */
+type AgentPolicies = Readonly<{
+  /** Form of the template. Behaviour that came with form 2 is for agents of form 2 only. */
+  form?: 2;
+  /** What the agent is for, in words. A model reads it after its system text. */
+  goal?: string;
+  /** Of one attempt, from its start. */
+  wallTimeMs?: number;
+  memory?: MemoryPolicy;
+  onError?: ErrorPolicy;
+}>;
+
+/** Declared tool calls, one after another; needs no model. */
+export type ProcedureAgent = AgentPolicies &
+  Readonly<{
+    kind: 'procedure';
+    name: string;
+    version: string;
+    description: string;
+    /** What the tool guard knows the agent by. */
+    role: string;
+    tools: readonly string[];
+    steps: readonly ProcedureStep[];
+    /** Sees `input`, `context`, `steps`. */
+    output: Template;
+  }>;
+
+/** A model in a loop with tools. */
+export type ModelAgent = AgentPolicies &
+  Readonly<{
+    kind: 'model';
+    name: string;
+    version: string;
+    description: string;
+    role: string;
+    tools: readonly string[];
+    /** An alias of the models file, or `provider/model`. */
+    model: string;
+    system: string;
+    /** Sees `input`, `context`; the first user message. */
+    prompt: Template;
+    stepsMax: number;
+    outputTokensMax: number;
+    modelTimeoutMs: number;
+    /** How often a failed model call is tried again when its class allows it. */
+    modelAttemptsMax: number;
+    /** `json`: the last answer must be JSON. */
+    output: 'text' | 'json';
+    /** JSON Schema of the output, which is JSON then. */
+    outputSchema?: JsonObject;
+    /** How often the model is asked again for an output that is not what it should be. */
+    repairsMax?: number;
+    /** Input and output of all model calls of one attempt. The call that passes it is the last. */
+    tokensMax?: number;
+    /** Of all model calls of one attempt, likewise. */
+    costNanoUsdMax?: number;
+    /** How often the same call may give the same answer. */
+    repeatsMax?: number;
+    /** How many steps in a row may hold nothing but calls that were refused. */
+    refusedStepsMax?: number;
+    context?: ContextPolicy;
+  }>;
 
 export type AgentDefinition = ProcedureAgent | ModelAgent;

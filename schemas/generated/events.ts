@@ -65,6 +65,14 @@ name: string
 version: string
 kind: ("procedure" | "model")
 pool: string
+/**
+ * Hash of the agent's definition as the session pinned it.
+ */
+digest?: string
+/**
+ * The agent of the attempt before, whose recorded results this one goes on from.
+ */
+resumes?: string
 }
 }
 /**
@@ -722,10 +730,39 @@ timeoutMs: number
  * @maxItems 256
  */
 tools: string[]
+/**
+ * Steps that leave the conversation with this request, for good.
+ * 
+ * @maxItems 1000
+ */
+omit?: number[]
+/**
+ * The request is for a summary of these steps, and not part of the conversation.
+ * 
+ * @maxItems 1000
+ */
+summarises?: number[]
+/**
+ * The agent of an earlier attempt whose conversation this one goes on with.
+ */
+resumes?: string
+/**
+ * Estimated tokens of the whole context, where the agent has a context policy.
+ */
+contextTokens?: number
+/**
+ * The request tells the model what is wrong with its output; counts from 1.
+ */
+repair?: number
+/**
+ * Place in the agent's list of models that take over, from 1.
+ */
+fallback?: number
 }
 content: {
 messages: ContentV1
 input?: ContentV1
+note?: ContentV1
 }
 }
 /**

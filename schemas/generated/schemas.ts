@@ -213,6 +213,18 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "digest": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Hash of the agent's definition as the session pinned it."
+     },
+     "resumes": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The agent of the attempt before, whose recorded results this one goes on from."
      }
     },
     "required": [
@@ -2927,6 +2939,45 @@ export const eventSchemas: readonly JsonObject[] = [
        "maxLength": 128
       },
       "maxItems": 256
+     },
+     "omit": {
+      "type": "array",
+      "items": {
+       "type": "integer",
+       "minimum": 1
+      },
+      "maxItems": 1000,
+      "description": "Steps that leave the conversation with this request, for good."
+     },
+     "summarises": {
+      "type": "array",
+      "items": {
+       "type": "integer",
+       "minimum": 1
+      },
+      "maxItems": 1000,
+      "description": "The request is for a summary of these steps, and not part of the conversation."
+     },
+     "resumes": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The agent of an earlier attempt whose conversation this one goes on with."
+     },
+     "contextTokens": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Estimated tokens of the whole context, where the agent has a context policy."
+     },
+     "repair": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "The request tells the model what is wrong with its output; counts from 1."
+     },
+     "fallback": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "Place in the agent's list of models that take over, from 1."
      }
     },
     "required": [
@@ -2950,6 +3001,9 @@ export const eventSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:content:v1"
      },
      "input": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "note": {
       "$ref": "urn:longrein:content:v1"
      }
     },

@@ -6,7 +6,7 @@ import { endedBecause } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { settledNanoUsd } from './budget.ts';
-import { answer, ask, emptyConversation } from './conversation.ts';
+import { heard, summaryOf, talk } from './conversations.ts';
 import { callOfTimer, type ModelCallEntry, type ModelGatewayState } from './state.ts';
 import { askAgain, spendFrom } from './tranche.ts';
 
@@ -18,12 +18,14 @@ export function request(
   if (endedBecause(state.ended, task, attempt) !== undefined) return state;
   const limits = { outputTokensMax, timeoutMs, claims: 0, claim: '', cancelled: false };
   const asked = { agent, task, taskAttempt: attempt, model, tools };
-  const entry: ModelCallEntry = { ...asked, ...limits, requestedAtMs: seen.atMs };
-  const known = memberOf(state.conversations, agent) ?? emptyConversation;
+  const entry: ModelCallEntry = {
+    ...{ ...asked, ...limits, requestedAtMs: seen.atMs },
+    ...summaryOf(seen),
+  };
   const { tranches } = state;
   return {
     ...state,
-    conversations: withMember(state.conversations, agent, ask(known, seen)),
+    conversations: talk(state, seen),
     calls: withMember(state.calls, call, entry),
     ...(tranches === undefined ? {} : { tranches: askAgain(tranches) }),
   };
@@ -114,10 +116,8 @@ export function settle(
   const spent = spend(state, entry, addedNanoUsd);
   if (entry === undefined) return costNanoUsd === 0 ? state : spent;
   const settled = { ...spent, calls: withoutMember(state.calls, call) };
-  const known = memberOf(state.conversations, entry.agent);
-  if (seen.type === 'model.failed' || known === undefined) return settled;
-  const conversations = withMember(state.conversations, entry.agent, answer(known, seen));
-  return { ...settled, conversations };
+  if (seen.type === 'model.failed') return settled;
+  return { ...settled, conversations: heard(state.conversations, entry, seen) };
 }
 
 type Ended = SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed'>;

@@ -12,10 +12,11 @@
 
 import type { SeenEvent } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { messagesOf, summaryMessages } from '../chassis/context/conversation.ts';
+import { toolsOf } from '../chassis/context/model-context.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { inputTokensMost } from './budget.ts';
-import { messagesOf } from './conversation.ts';
 import { evolve } from './evolve.ts';
 import { answerAll, type ModelGatewayFacts, quoteKey } from './facts.ts';
 import { closingTimer, decideLedger, ledgerDeliveries, trancheDeliveries } from './ledger.ts';
@@ -74,22 +75,16 @@ export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFact
   ],
 };
 
-function toolsOf(state: ModelGatewayState, names: readonly string[]): ModelTool[] {
-  return names.flatMap((asked) => {
-    const tool = memberOf(state.tools, asked);
-    if (tool === undefined) return [];
-    return [{ name: tool.name, description: tool.description, inputSchema: tool.inputSchema }];
-  });
-}
-
 /** What to ask the model for a call. Undefined once the call has ended or its agent is gone. */
 export function requestOf(state: ModelGatewayState, call: string): ModelCallToMake | undefined {
   const entry = memberOf(state.calls, call);
   const known = entry === undefined ? undefined : memberOf(state.conversations, entry.agent);
   if (entry === undefined || known === undefined) return undefined;
   const { model, outputTokensMax, timeoutMs, agent } = entry;
-  const messages = messagesOf(known);
-  const tools = toolsOf(state, entry.tools);
+  const { summary } = entry;
+  const messages =
+    summary === undefined ? messagesOf(known) : summaryMessages(known, summary, summary.asked);
+  const tools = toolsOf(state.tools, entry.tools);
   return { model, messages, tools, outputTokensMax, input: known.input, timeoutMs, agent };
 }
 

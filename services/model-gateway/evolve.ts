@@ -2,10 +2,12 @@
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
+import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { endedBecause, foldEnded } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { abandonedNanoUsd } from './budget.ts';
 import { claim, failTry, request, reserve, settle, spend, wait } from './calls-fold.ts';
+import { afterSession, completed, dropped } from './conversations.ts';
 import { foldLedger } from './ledger.ts';
 import { type ModelCallEntry, type ModelGatewayState, usualLane } from './state.ts';
 import { foldTranches } from './tranche.ts';
@@ -27,7 +29,7 @@ function cancel(
 }
 
 function dropAgent(state: ModelGatewayState, agent: string): ModelGatewayState {
-  const conversations = withoutMember(state.conversations, agent);
+  const conversations = dropped(state, agent);
   const rest = conversations === state.conversations ? state : { ...state, conversations };
   return cancel(rest, (entry) => entry.agent === agent);
 }
@@ -35,8 +37,10 @@ function dropAgent(state: ModelGatewayState, agent: string): ModelGatewayState {
 function foldEnding(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   const ended = foldEnded(state.ended, seen);
   if (ended === state.ended) return state;
+  const { conversations: all } = state;
+  const conversations = ended.session ? afterSession(all) : all;
   return cancel(
-    { ...state, ended },
+    { ...state, ended, conversations },
     (entry) => endedBecause(ended, entry.task, entry.taskAttempt) !== undefined,
   );
 }
@@ -79,10 +83,12 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
       const routes = routesOf(catalog);
       const tasks = budgetedTasks(catalog);
+      const resuming = Object.values(catalog.agents).filter(resumesAttempts);
       return {
         ...{ ...state, tools: catalog.tools },
         ...(routes === undefined ? {} : { routes }),
         ...(tasks === undefined ? {} : { tasks }),
+        ...(resuming.length === 0 ? {} : { resuming: resuming.map(({ name }) => name) }),
       };
     }
     case 'model.requested':
@@ -113,6 +119,10 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     case 'budget.returned':
     case 'delivery.refused':
       return withTranches(state, seen);
+    case 'agent.completed': {
+      const conversations = completed(state.conversations, seen.data.agent);
+      return conversations === state.conversations ? state : { ...state, conversations };
+    }
     case 'agent.cancelled':
       return cancel(state, (entry) => entry.agent === seen.data.agent);
     case 'agent.cleaned-up':

@@ -5,10 +5,11 @@
 
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
 import type { DataOf } from '../../schemas/event.ts';
+import type { ModelMessage } from '../chassis/context/messages.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
 import type { Quote } from './budget.ts';
-import type { Conversation } from './conversation.ts';
+import type { KeptConversation } from './conversations.ts';
 import type { Ledger } from './ledger.ts';
 import type { Tranche } from './tranche.ts';
 
@@ -39,6 +40,8 @@ export type ModelCallEntry = Readonly<{
   tried?: readonly Tried[];
   /** Until when it waits, if nothing comes before. */
   waitsUntilMs?: number;
+  /** A request for a summary: the steps that it is about, and its own messages. */
+  summary?: Readonly<{ summarises: readonly number[]; asked: readonly ModelMessage[] }>;
 }>;
 
 /** A try that failed; `address` is that of the event that said so, for the jitter of the next. */
@@ -61,10 +64,12 @@ export type ModelGatewayState = Readonly<{
   budgetNanoUsd: number | null;
   spentNanoUsd: number;
   tools: Members<ToolDefinition>;
-  conversations: Members<Conversation>;
+  conversations: Members<KeptConversation>;
   calls: Members<ModelCallEntry>;
   /** Names that stand for several models, as the accepted plan pins them. */
   routes?: Members<readonly string[]>;
+  /** Names of agents whose attempts go on from the one before. */
+  resuming?: readonly string[];
   /** Where answers of budget logs go; `usualLane` where it is missing. */
   lane?: string;
   /** Tasks that have a budget of their own. */

@@ -2,17 +2,26 @@
  * The fold of one task of the plan: its machine, and what the next decision needs of its events.
  */
 
+import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
 import type { PlanDefinition, TaskDefinition } from '../../schemas/definitions/plan.ts';
 import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { attemptsOf, foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
+import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
+import { memberOf } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { bornBy } from './children.ts';
 import { iterated, noLoop } from './loop.ts';
 import { isComposite, type LoopState, type SupervisorState, type TaskState } from './state.ts';
 
-export function newTask(definition: TaskDefinition, plan: PlanDefinition): TaskState {
+export function newTask(
+  definition: TaskDefinition,
+  plan: PlanDefinition,
+  agents: Readonly<Record<string, AgentDefinition>>,
+): TaskState {
+  const agent = memberOf(agents, definition.agent);
   return {
+    ...(resumesAttempts(agent) ? { resumes: true } : {}),
     definition,
     machine: taskFold.initial(),
     needed: plan.tasks.some((other) => other.needs.includes(definition.id)),

@@ -2,6 +2,7 @@
  * The supervisor's fold. What a session or a task may do next is said by their machines, not here.
  */
 
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
 import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import { limits } from '../../schemas/limits.ts';
@@ -57,7 +58,9 @@ function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): 
 function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>): SupervisorState {
   const plan = bodyOf(accepted.content.plan) as unknown as PlanDefinition;
   const scope = state.scope === null ? null : withDefaults(state.scope, plan);
-  return { ...state, scope, plan: plan.name, tasks: plan.tasks.map((task) => newTask(task, plan)) };
+  const catalog = bodyOf(accepted.content.catalog, {}) as unknown as Partial<PinnedCatalog>;
+  const tasks = plan.tasks.map((task) => newTask(task, plan, catalog.agents ?? {}));
+  return { ...state, scope, plan: plan.name, tasks };
 }
 
 function rejection({ data, content }: SeenEvent<'plan.rejected'>): string {

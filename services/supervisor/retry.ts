@@ -57,7 +57,7 @@ function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: n
   const attempt = attemptsOf(task.machine);
   const { backoffMs, attemptsMax } = task.definition;
   const another = task.failure.retryable && attempt < attemptsMax && !isComposite(task);
-  if (!another || task.acted === true) {
+  if (!another || (task.acted === true && task.resumes !== true)) {
     abandon(proposal, task, another ? withReason(task.failure) : task.failure);
     return;
   }
@@ -66,7 +66,7 @@ function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: n
   proposal.write(event('task.retry-scheduled', next));
 }
 
-/** A further attempt starts from the first step: it would repeat what must not be repeated. */
+/** A further attempt would start from the first step, and repeat what must not be repeated. */
 const withReason = (failure: TaskFailure): TaskFailure => ({
   ...failure,
   message: `${failure.message} It is not tried again, because it made a call that must not be made twice.`,

@@ -36,8 +36,10 @@ export type TaskState = Readonly<{
   fired: string | null;
   failure: TaskFailure | null;
   output: JsonValue;
-  /** The attempt was allowed a call that must not be made twice: there is no further attempt (DESIGN 5). */
+  /** An attempt was allowed a call that must not be made twice (DESIGN 5). */
   acted?: true;
+  /** A further attempt goes on from what is recorded; where it does not, none follows one that acted. */
+  resumes?: true;
   /** It belongs to a task that is made of others. */
   child?: Child;
   /** How many children it ever had, for a task that is made of others and began. */

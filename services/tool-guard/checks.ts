@@ -8,7 +8,7 @@ import type { DataOf } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { EndedBecause } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf, sortedEntries } from '../chassis/effects/member.ts';
-import { argumentProblem } from './argument-schema.ts';
+import { valueProblem } from '../chassis/value-problems.ts';
 import { listed, similarNames } from './similar-names.ts';
 
 export type Denial = Readonly<{
@@ -109,7 +109,7 @@ function wanted(tool: ToolDefinition): string {
 }
 
 function checkArguments(call: CallUnderCheck, tool: ToolDefinition): Denial | undefined {
-  const problem = argumentProblem(tool.inputSchema, call.arguments);
+  const problem = valueProblem(tool.inputSchema, call.arguments, 'the arguments');
   if (problem === undefined) return undefined;
   if (problem.kind === 'schema') {
     const message = `The input schema of "${tool.name}" is not valid: ${problem.message}.`;

@@ -5,24 +5,42 @@
  * W1 An agent has at most one turn of its own under way: it moves only when nothing that it asked
  *    for is open.
  * W2 Ids of calls are counted in the state, so that two equal calls are two calls.
- * W3 After the end of its task or session an agent does nothing but end.
+ * W3 A further attempt goes on from what the one before has (resume.ts).
+ * W4 After the end of its task or session an agent does nothing but end.
  */
 
-import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
-import { type Draft, type EventType, event, json, type SeenEvent } from '../../schemas/event.ts';
+import type { AgentDefinition, ModelAgent } from '../../schemas/definitions/agent.ts';
+import {
+  type Draft,
+  type EventType,
+  event,
+  json,
+  type SeenEvent,
+  text,
+} from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { agentFold } from '../../state-machines/agent/agent-machine.ts';
 import { type EndedBecause, endedBecause, endings } from '../chassis/effects/ended-work.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
-import { sha256 } from '../chassis/protocol/hash.ts';
+import { hashOf, sha256 } from '../chassis/protocol/hash.ts';
 import { callId } from '../chassis/protocol/ids.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { evolve } from './evolve.ts';
 import { cancelDrafts, completeDrafts, failDrafts, taskFailedDraft } from './finish.ts';
+import { spentText } from './model-limits.ts';
 import { modelMove } from './model-loop.ts';
-import type { Move, ToolRequest } from './move.ts';
+import type { ModelRequest, Move, ToolRequest } from './move.ts';
 import { procedureMove } from './procedure.ts';
-import { type AgentEntry, agentOfTimer, initialState, type PoolState, timerOf } from './state.ts';
+import { awaitsEarlier, resumed, resumedAgent } from './resume.ts';
+import {
+  type AgentEntry,
+  agentOfTimer,
+  agentOfWallTimer,
+  initialState,
+  type PoolState,
+  timerOf,
+  wallTimerOf,
+} from './state.ts';
 
 export type { PoolState } from './state.ts';
 
@@ -64,21 +82,48 @@ function toolDrafts(at: Case, requests: readonly ToolRequest[]): Draft[] {
   });
 }
 
-function modelDrafts(at: Case, move: Extract<Move, { kind: 'ask-model' }>): Draft[] {
+/** The model of a request: the agent's own, one that takes over, or the one that sums up. */
+function modelOf(definition: ModelAgent, { summarises, fallback }: ModelRequest): string {
+  if (summarises !== undefined) return definition.context?.summary.model ?? definition.model;
+  const others = definition.onError?.models ?? [];
+  return fallback === undefined ? definition.model : (others[fallback - 1] ?? definition.model);
+}
+
+/** What a request says beside its messages, where there is something to say. */
+function requestNotes({ repair, fallback, omit, contextTokens, summarises }: ModelRequest) {
+  return {
+    ...(repair === undefined ? {} : { repair }),
+    ...(fallback === undefined ? {} : { fallback }),
+    ...(omit === undefined ? {} : { omit: [...omit] }),
+    ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(summarises === undefined ? {} : { summarises: [...summarises] }),
+  };
+}
+
+function modelDrafts(at: Case, move: ModelRequest): Draft[] {
   const { session, agent, entry, definition, state } = at;
   if (definition.kind !== 'model') return [];
   const { task, attempt, name: agentName } = entry;
+  const isSummary = move.summarises !== undefined;
   const data = {
     call: callId(session, agent, entry.calls + 1),
     ...{ agent, task, attempt, step: move.step, agentName },
-    model: resolveModel(state, definition.model),
-    outputTokensMax: definition.outputTokensMax,
+    model: resolveModel(state, modelOf(definition, move)),
+    outputTokensMax: isSummary
+      ? (definition.context?.summary.outputTokensMax ?? definition.outputTokensMax)
+      : definition.outputTokensMax,
     timeoutMs: definition.modelTimeoutMs,
-    tools: [...definition.tools],
+    tools: isSummary ? [] : [...definition.tools],
+    ...requestNotes(move),
+    // The gateway has no conversation of this agent before its first request.
+    ...(entry.continues === undefined || entry.usage.modelCalls > 0
+      ? {}
+      : { resumes: entry.continues }),
   };
-  const messages = json(move.messages as JsonValue);
+  const messages = json(move.messages as unknown as JsonValue);
+  const said = move.note === undefined ? { messages } : { messages, note: text(move.note) };
   // The gateway keeps the input; it is said with the first step only.
-  const content = move.step > 1 ? { messages } : { messages, input: json(entry.input) };
+  const content = move.step > 1 ? said : { ...said, input: json(entry.input) };
   return [event('model.requested', data, content)];
 }
 
@@ -104,12 +149,21 @@ function moveDrafts(at: Case): Draft[] {
 function beginDrafts(at: Case): Draft[] {
   const { agent, entry, definition, pool } = at;
   const { task, attempt } = entry;
-  const { name, version, kind } = definition;
+  const { name, version, kind, form, wallTimeMs } = definition;
+  const named = { agent, task, attempt, name, version, kind, pool };
+  const digest = form === undefined ? {} : { digest: hashOf(definition) };
+  const resumes = resumedAgent(at.state, entry);
+  const created = { ...named, ...digest, ...(resumes === undefined ? {} : { resumes }) };
+  const timer = wallTimerOf(agent);
+  const begun = { ...at, entry: resumed(at.state, entry) ?? entry };
   return [
-    event('agent.created', { agent, task, attempt, name, version, kind, pool }),
+    event('agent.created', created),
     event('agent.provisioned', { agent, tools: [...definition.tools] }),
     event('agent.started', { agent }),
-    ...moveDrafts(at),
+    ...(wallTimeMs === undefined
+      ? []
+      : [event('timer.set', { timer, dueAtMs: at.nowMs + wallTimeMs })]),
+    ...moveDrafts(begun),
   ];
 }
 
@@ -119,6 +173,18 @@ function withoutDefinition(agent: string, entry: AgentEntry): Draft[] {
     'Add the agent, or correct its name in the plan.';
   const failure = { code: 'AGENT_UNKNOWN', class: 'not-found', retryable: false, message } as const;
   return [taskFailedDraft(agent, entry, failure)];
+}
+
+function outOfTime({ agent, entry, definition }: Case): Draft[] {
+  const message =
+    `Agent "${definition.name}" did not end within its ${definition.wallTimeMs} ms (wallTimeMs). ` +
+    `Raise the limit, or give it a smaller task. So far: ${spentText(entry.usage)}.`;
+  return failDrafts(agent, entry, {
+    code: 'WALL_TIME',
+    class: 'timeout',
+    retryable: true,
+    message,
+  });
 }
 
 const endedOf = (state: PoolState, { task, attempt }: AgentEntry): EndedBecause | undefined =>
@@ -141,7 +207,8 @@ function agentDrafts(
   const definition = memberOf(state.definitions, entry.name);
   if (definition === undefined) return machine === undefined ? withoutDefinition(agent, entry) : [];
   const one: Case = { ...at, agent, entry, definition, state };
-  if (machine === undefined) return beginDrafts(one);
+  if (machine === undefined) return awaitsEarlier(state, entry) ? [] : beginDrafts(one);
+  if (entry.wall?.fired === true && liveStates.has(machine.value)) return outOfTime(one);
   return machine.value === 'running' ? moveDrafts(one) : [];
 }
 
@@ -157,7 +224,10 @@ const answerTypes: ReadonlySet<EventType> = new Set<EventType>([
 
 function isCause(seen: SeenEvent, pool: string): boolean {
   if (seen.type === 'task.scheduled') return seen.data.pool === pool;
-  if (seen.type === 'timer.fired') return agentOfTimer(seen.data.timer) !== undefined;
+  if (seen.type === 'timer.fired') {
+    const { timer } = seen.data;
+    return (agentOfTimer(timer) ?? agentOfWallTimer(timer)) !== undefined;
+  }
   return answerTypes.has(seen.type) || endings.has(seen.type);
 }
 

@@ -3,23 +3,24 @@
  * agent's machine says so, and what it refuses changes nothing.
  */
 
+import type { ModelAgent } from '../../schemas/definitions/agent.ts';
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { agentFold, foldAgent } from '../../state-machines/agent/agent-machine.ts';
+import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { workersOfPlan } from '../chassis/catalog/plan-agents.ts';
 import { foldEnded } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
-import { failureOf, modelFailureOf, type ToolFailureEvent } from './failures.ts';
-import { readAnswer } from './messages.ts';
+import { askedModel, completedModel, failedModel } from './evolve-model.ts';
+import { askedTool, endedTool, startedTool } from './evolve-tool.ts';
+import { forgetAllEarlier, forgetEarlier, resumed, withoutAgent } from './resume.ts';
 import {
   type AgentEntry,
   agentId,
   agentOfTimer,
-  type ModelProgress,
+  agentOfWallTimer,
   newAgent,
   type PoolState,
-  type ToolCallEntry,
-  type Usage,
 } from './state.ts';
 
 /** Only what this pool's tasks name: the state stays small. */
@@ -51,17 +52,16 @@ const withAgent = (state: PoolState, agent: string, entry: AgentEntry): PoolStat
   agents: withMember(state.agents, agent, entry),
 });
 
-function created(state: PoolState, agent: string): PoolState {
+function created(state: PoolState, { data }: SeenEvent<'agent.created'>): PoolState {
+  const { agent, task, resumes } = data;
   const entry = memberOf(state.agents, agent);
   if (entry === undefined || entry.machine !== undefined) return state;
-  return withAgent(state, agent, { ...entry, machine: agentFold.initial() });
-}
-
-function dropped(state: PoolState, agent: string): PoolState {
-  const agents = withoutMember(state.agents, agent);
-  if (agents === state.agents) return state;
-  const open = Object.entries(state.open).filter(([, owner]) => owner !== agent);
-  return { ...state, agents, open: Object.fromEntries(open) };
+  const machine = agentFold.initial();
+  const goesOn = resumes === undefined ? undefined : resumed(state, entry);
+  if (goesOn === undefined) return withAgent(state, agent, { ...entry, machine });
+  const open = Object.entries(state.open).filter(([, owner]) => owner !== resumes);
+  const rest = forgetEarlier({ ...state, open: Object.fromEntries(open) }, task);
+  return withAgent(rest, agent, { ...goesOn, machine });
 }
 
 type Change = (entry: AgentEntry) => Partial<AgentEntry>;
@@ -82,31 +82,25 @@ function moved(
   return withAgent(state, agent, { ...entry, ...step.change?.(entry), machine });
 }
 
-function requestedTool(state: PoolState, seen: SeenEvent<'tool.requested'>): PoolState {
-  const { call, step, tool, agent } = seen.data;
-  const change = ({ tools, calls, usage }: AgentEntry) => ({
-    tools: [...tools, { call, step, tool }],
-    calls: calls + 1,
-    usage: { ...usage, steps: Math.max(usage.steps, step), toolCalls: usage.toolCalls + 1 },
-  });
+const modelAgentOf = (state: PoolState, agent: string | undefined): ModelAgent | undefined => {
+  const name = agent === undefined ? undefined : memberOf(state.agents, agent)?.name;
+  const definition = name === undefined ? undefined : memberOf(state.definitions, name);
+  return definition?.kind === 'model' ? definition : undefined;
+};
+
+/** A call that the agent waits for from now on. */
+function requested(
+  state: PoolState,
+  seen: SeenEvent<'tool.requested' | 'model.requested'>,
+): PoolState {
+  const { call, agent } = seen.data;
+  const definition = modelAgentOf(state, agent);
+  const change = (entry: AgentEntry) =>
+    seen.type === 'model.requested'
+      ? askedModel(entry, definition, seen)
+      : askedTool(entry, definition?.repeatsMax !== undefined, seen);
   const next = moved(state, agent, { seen, change });
   return next === state ? state : { ...next, open: withMember(next.open, call, agent) };
-}
-
-function requestedModel(state: PoolState, seen: SeenEvent<'model.requested'>): PoolState {
-  const { call, step, agent } = seen.data;
-  const change = ({ calls, usage, model }: AgentEntry) => ({
-    model: nextTry(model, call, step === usage.steps ? model.tries + 1 : 1),
-    calls: calls + 1,
-    usage: { ...usage, steps: step, modelCalls: usage.modelCalls + 1 },
-  });
-  const next = moved(state, agent, { seen, change });
-  return next === state ? state : { ...next, open: withMember(next.open, call, agent) };
-}
-
-function nextTry(model: ModelProgress, call: string, tries: number): ModelProgress {
-  const { failure: _failed, retry: _waited, ...kept } = model;
-  return { ...kept, call, tries };
 }
 
 /** An answer to an open call: takes it off the list, and gives it to its agent. */
@@ -117,66 +111,57 @@ function answered(
 ): PoolState {
   const agent = memberOf(state.open, call);
   if (agent === undefined) return state;
-  return moved({ ...state, open: withoutMember(state.open, call) }, agent, step);
+  const settled = { ...state, open: withoutMember(state.open, call) };
+  if (memberOf(state.agents, agent) === undefined)
+    return changedEarlier(settled, agent, step.change);
+  return moved(settled, agent, step);
 }
 
-function withTool(entry: AgentEntry, call: string, end: Partial<ToolCallEntry>) {
-  const tools = entry.tools.map((one) => (one.call === call ? { ...one, ...end } : one));
-  return { tools };
+/** What becomes known of a call of an attempt that is over. */
+function changedEarlier(state: PoolState, agent: string, change: Change): PoolState {
+  const { earlier = {} } = state;
+  const found = Object.entries(earlier).find(
+    ([task, { attempt }]) => agentId(task, attempt) === agent,
+  );
+  if (found === undefined) return state;
+  const [task, entry] = found;
+  return { ...state, earlier: withMember(earlier, task, { ...entry, ...change(entry) }) };
 }
 
-function endedTool(state: PoolState, seen: SeenEvent<'tool.completed'> | ToolFailureEvent) {
-  const { call } = seen.data;
-  const end =
-    seen.type === 'tool.completed'
-      ? { result: bodyOf(seen.content.result) }
-      : { failure: failureOf(seen) };
-  return answered(state, call, { seen, change: (entry) => withTool(entry, call, end) });
-}
-
-function spent(usage: Usage, seen: SeenEvent<'model.completed' | 'model.failed'>): Usage {
-  const { inputTokens, outputTokens, costNanoUsd } = seen.data;
-  return {
-    ...usage,
-    inputTokens: usage.inputTokens + inputTokens,
-    outputTokens: usage.outputTokens + outputTokens,
-    costNanoUsd: usage.costNanoUsd + costNanoUsd,
-  };
-}
-
-function completedModel(state: PoolState, seen: SeenEvent<'model.completed'>): PoolState {
-  const answer = readAnswer(bodyOf(seen.content.message));
-  const { call, finishReason } = seen.data;
-  const change = ({ model, usage }: AgentEntry) => {
-    if (answer === undefined) {
-      return { usage: spent(usage, seen), model: { ...model, failure: modelFailureOf(seen) } };
-    }
-    const next = { call: model.call, tries: model.tries, answer, finishReason };
-    return { usage: spent(usage, seen), model: next, tools: [] };
-  };
-  return answered(state, call, { seen, change });
-}
-
-function failedModel(
-  state: PoolState,
-  seen: SeenEvent<'model.failed' | 'model.denied'>,
-): PoolState {
-  const change = ({ model, usage }: AgentEntry) => ({
-    usage: seen.type === 'model.failed' ? spent(usage, seen) : usage,
-    model: { ...model, failure: modelFailureOf(seen) },
-  });
-  return answered(state, seen.data.call, { seen, change });
+/** How far a call has come, for agents whose attempts are resumed. */
+function started(state: PoolState, seen: SeenEvent<'tool.permitted' | 'tool.claimed'>): PoolState {
+  const agent = memberOf(state.open, seen.data.call);
+  if (agent === undefined) return state;
+  const entry = memberOf(state.agents, agent);
+  const change = (one: AgentEntry) => startedTool(one, seen);
+  if (entry === undefined) return changedEarlier(state, agent, change);
+  if (!resumesAttempts(memberOf(state.definitions, entry.name))) return state;
+  return withAgent(state, agent, { ...entry, ...change(entry) });
 }
 
 function setTimer(state: PoolState, seen: SeenEvent<'timer.set'>): PoolState {
   const { record, index } = seen;
   const retry = { timer: seen.data.timer, record, index, fired: false };
+  const walled = agentOfWallTimer(seen.data.timer);
+  const entry = walled === undefined ? undefined : memberOf(state.agents, walled);
+  if (walled !== undefined)
+    return entry === undefined ? state : withAgent(state, walled, { ...entry, wall: retry });
   const change = ({ model }: AgentEntry) => ({ model: { ...model, retry } });
   return moved(state, agentOfTimer(seen.data.timer), { seen, change });
 }
 
+function firedWall(state: PoolState, agent: string, { data }: SeenEvent<'timer.fired'>): PoolState {
+  const entry = memberOf(state.agents, agent);
+  const wall = entry?.wall;
+  if (entry === undefined || wall === undefined || wall.fired) return state;
+  if (wall.record !== data.record || wall.index !== data.index) return state;
+  return withAgent(state, agent, { ...entry, wall: { ...wall, fired: true } });
+}
+
 function firedTimer(state: PoolState, seen: SeenEvent<'timer.fired'>): PoolState {
   const { timer, record, index } = seen.data;
+  const walled = agentOfWallTimer(timer);
+  if (walled !== undefined) return firedWall(state, walled, seen);
   const agent = agentOfTimer(timer);
   const retry = agent === undefined ? undefined : memberOf(state.agents, agent)?.model.retry;
   if (retry === undefined || retry.record !== record || retry.index !== index) return state;
@@ -189,12 +174,16 @@ function firedTimer(state: PoolState, seen: SeenEvent<'timer.fired'>): PoolState
 /** A task that failed before it had an agent. */
 function neverBegan(state: PoolState, agent: string): PoolState {
   const entry = memberOf(state.agents, agent);
-  return entry === undefined || entry.machine !== undefined ? state : dropped(state, agent);
+  return entry === undefined || entry.machine !== undefined ? state : withoutAgent(state, agent);
 }
 
 function foldEnding(state: PoolState, seen: SeenEvent): PoolState {
   const ended = foldEnded(state.ended, seen);
-  return ended === state.ended ? state : { ...state, ended };
+  if (ended === state.ended) return state;
+  const next = { ...state, ended };
+  if (ended.session) return forgetAllEarlier(next);
+  const isOver = seen.type === 'task.abandoned' || seen.type === 'task.cancelled';
+  return isOver ? forgetEarlier(next, seen.data.task) : next;
 }
 
 /** Events of the session and of its tasks; the same object when they change nothing. */
@@ -209,9 +198,9 @@ function foldWork(state: PoolState, seen: SeenEvent, pool: string): PoolState {
     case 'task.failed':
       return neverBegan(state, seen.data.agent);
     case 'agent.created':
-      return created(state, seen.data.agent);
+      return created(state, seen);
     case 'agent.cleaned-up':
-      return dropped(state, seen.data.agent);
+      return withoutAgent(state, seen.data.agent);
     case 'agent.provisioned':
     case 'agent.started':
     case 'agent.completed':
@@ -227,19 +216,25 @@ function foldWork(state: PoolState, seen: SeenEvent, pool: string): PoolState {
 export function evolve(state: PoolState, seen: SeenEvent, pool: string): PoolState {
   switch (seen.type) {
     case 'tool.requested':
-      return requestedTool(state, seen);
     case 'model.requested':
-      return requestedModel(state, seen);
+      return requested(state, seen);
+    case 'tool.permitted':
+    case 'tool.claimed':
+      return started(state, seen);
     case 'tool.completed':
     case 'tool.failed':
     case 'tool.denied':
     case 'tool.unknown':
-      return endedTool(state, seen);
+      return answered(state, seen.data.call, { seen, change: (entry) => endedTool(entry, seen) });
     case 'model.completed':
-      return completedModel(state, seen);
+      return answered(state, seen.data.call, {
+        seen,
+        change: (entry) =>
+          completedModel(entry, modelAgentOf(state, memberOf(state.open, seen.data.call)), seen),
+      });
     case 'model.failed':
     case 'model.denied':
-      return failedModel(state, seen);
+      return answered(state, seen.data.call, { seen, change: (entry) => failedModel(entry, seen) });
     case 'timer.set':
       return setTimer(state, seen);
     case 'timer.fired':

@@ -8,10 +8,18 @@ import type { AgentEntry, Failure } from './state.ts';
 
 const cleanedUp = (agent: string): Draft => event('agent.cleaned-up', { agent });
 
+/** Timers of the agent that are set and did not fire are taken back. */
+function timersOff({ model, wall }: AgentEntry): Draft[] {
+  return [model.retry, wall].flatMap((set) =>
+    set === undefined || set.fired ? [] : [event('timer.cancelled', { timer: set.timer })],
+  );
+}
+
 export function completeDrafts(agent: string, entry: AgentEntry, output: ContentDraft): Draft[] {
   const { task, attempt, usage } = entry;
   return [
     event('task.completed', { task, attempt, agent }, { output }),
+    ...timersOff(entry),
     event('agent.completed', { agent, ...usage }),
     cleanedUp(agent),
   ];
@@ -28,6 +36,7 @@ export function taskFailedDraft(agent: string, entry: AgentEntry, failure: Failu
 export function failDrafts(agent: string, entry: AgentEntry, failure: Failure): Draft[] {
   const { code, class: kind } = failure;
   return [
+    ...timersOff(entry),
     event('agent.failed', { agent, code, class: kind, ...entry.usage }),
     taskFailedDraft(agent, entry, failure),
     cleanedUp(agent),
@@ -36,11 +45,5 @@ export function failDrafts(agent: string, entry: AgentEntry, failure: Failure): 
 
 /** Its task or session ended; a wait that was set is taken back. */
 export function cancelDrafts(agent: string, entry: AgentEntry, because: EndedBecause): Draft[] {
-  const { retry } = entry.model;
-  const wait = retry === undefined || retry.fired ? [] : [retry.timer];
-  return [
-    ...wait.map((timer) => event('timer.cancelled', { timer })),
-    event('agent.cancelled', { agent, because }),
-    cleanedUp(agent),
-  ];
+  return [...timersOff(entry), event('agent.cancelled', { agent, because }), cleanedUp(agent)];
 }

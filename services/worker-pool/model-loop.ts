@@ -6,25 +6,35 @@
  */
 
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';
-import { json, text } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import type { ModelAnswer, ModelToolCall, NewMessage } from '../chassis/context/messages.ts';
 import { backOffMs } from '../chassis/effects/back-off.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
 import { expressionFailure } from './failures.ts';
-import type { ModelAnswer, ModelToolCall, NewMessage } from './messages.ts';
-import { failed, type Move, type Scope } from './move.ts';
+import { limitReached, stopped } from './model-limits.ts';
+import { failed, type ModelRequest, type Move, type Scope } from './move.ts';
+import { complaintOf, type Output, outputRules, readOutput } from './output.ts';
+import { finalFailure } from './resume.ts';
 import type { AgentEntry, Failure, ModelFailure, ToolCallEntry } from './state.ts';
+import { withinWindow } from './window-move.ts';
 
 /** More calls in one answer are a model that went wrong, not a plan. */
 const callsPerAnswerMax = 64;
+
+function systemText(definition: ModelAgent): string {
+  const { system, goal } = definition;
+  const parts = [system, goal === undefined ? '' : `Your goal: ${goal}`, outputRules(definition)];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
 
 function firstMessages(definition: ModelAgent, scope: Scope): NewMessage[] {
   const prompt = compileTemplate(definition.prompt, `agent ${definition.name}, prompt`);
   const asked = prompt.evaluate(scope);
   const user = typeof asked === 'string' ? asked : canonical(asked);
   const first: NewMessage = { role: 'user', text: user };
-  return definition.system === '' ? [first] : [{ role: 'system', text: definition.system }, first];
+  const system = systemText(definition);
+  return system === '' ? [first] : [{ role: 'system', text: system }, first];
 }
 
 function toolMessage(asked: ModelToolCall, made: ToolCallEntry | undefined): NewMessage {
@@ -37,46 +47,68 @@ function toolMessage(asked: ModelToolCall, made: ToolCallEntry | undefined): New
   return { ...head, result: told, isError: failure !== undefined };
 }
 
-/** What the model was not told yet. */
-function newMessages(definition: ModelAgent, entry: AgentEntry, scope: Scope): NewMessage[] {
-  const { answer } = entry.model;
-  if (answer === undefined) return firstMessages(definition, scope);
-  return answer.toolCalls.map((asked, index) => toolMessage(asked, entry.tools[index]));
-}
-
 function limit(code: string, kind: Failure['class'], message: string): Move {
   return failed({ code, class: kind, retryable: false, message });
 }
 
-function afterFailure(definition: ModelAgent, entry: AgentEntry, failure: ModelFailure) {
+/** What the model was not told yet: the results of its calls, or what is wrong with its output. */
+function newMessages(definition: ModelAgent, entry: AgentEntry, scope: Scope): NewMessage[] {
+  const { answer } = entry.model;
+  if (answer === undefined) return firstMessages(definition, scope);
+  if (answer.toolCalls.length > 0)
+    return answer.toolCalls.map((asked, index) => toolMessage(asked, entry.tools[index]));
+  const read = readOutput(definition, answer.text);
+  return [{ role: 'user', text: complaintOf('output' in read ? 'is not done' : read.problem) }];
+}
+
+/** The next model in the list of those that take over; undefined where there is none, or none would help. */
+function fallbackOf(definition: ModelAgent, entry: AgentEntry, failure: ModelFailure) {
+  const next = (entry.fallback ?? 0) + 1;
+  const others = definition.onError?.models ?? [];
+  return failure.class === 'cancelled' || next > others.length ? undefined : next;
+}
+
+/** What a failed model call leads to; `again` asks anew, of the model at this place. */
+function afterFailure(
+  definition: ModelAgent,
+  entry: AgentEntry,
+  failure: ModelFailure,
+): Move | Readonly<{ again: number | undefined }> {
   const { tries, retry } = entry.model;
   if (!failure.retryable || tries >= definition.modelAttemptsMax) {
+    const again = fallbackOf(definition, entry, failure);
+    if (again !== undefined) return { again };
     const { code, class: kind, retryable, message } = failure;
     return failed({ code, class: kind, retryable, message });
   }
-  if (retry?.fired === true) return undefined;
+  if (retry?.fired === true) return { again: entry.fallback };
   const delayMs = backOffMs(tries, failure.address, failure.retryAfterMs);
-  return { kind: 'wait', delayMs } as const;
+  return { kind: 'wait', delayMs };
 }
 
-function stepsSpent({ name, stepsMax }: ModelAgent): Move {
+function stepsSpent(definition: ModelAgent, entry: AgentEntry): Move {
+  const { name, stepsMax } = definition;
   const message =
     `Agent "${name}" wants more tool calls after ${stepsMax} answers, which is its limit. ` +
     'Raise stepsMax, or give it a smaller task.';
-  return limit('STEP_LIMIT', 'step-limit', message);
+  return stopped(definition, entry, { code: 'STEP_LIMIT', class: 'step-limit', message });
 }
 
-function callTools(definition: ModelAgent, entry: AgentEntry, answer: ModelAnswer): Move {
+function callTools(
+  definition: ModelAgent,
+  entry: AgentEntry,
+  wanted: readonly ModelToolCall[],
+): Move {
   const { steps } = entry.usage;
   // Not after the calls: nobody would read what they give.
-  if (steps >= definition.stepsMax) return stepsSpent(definition);
-  if (answer.toolCalls.length > callsPerAnswerMax) {
+  if (steps >= definition.stepsMax) return stepsSpent(definition, entry);
+  if (wanted.length > callsPerAnswerMax) {
     const message =
-      `The model asked for ${answer.toolCalls.length} tool calls at once; ` +
+      `The model asked for ${wanted.length} tool calls at once; ` +
       `the limit is ${callsPerAnswerMax}. Tell it in the prompt to ask for fewer.`;
     return limit('TOO_MANY_TOOL_CALLS', 'limit', message);
   }
-  const requests = answer.toolCalls.map((asked) => ({
+  const requests = wanted.map((asked) => ({
     step: steps,
     // A name is checked by the guard, whose answer the model reads; here it only has to fit.
     tool: asked.name.slice(0, 128) || '(no name)',
@@ -86,23 +118,26 @@ function callTools(definition: ModelAgent, entry: AgentEntry, answer: ModelAnswe
   return { kind: 'call-tools', requests };
 }
 
-const fenced = /^```[a-z]*\s*\n([\s\S]*?)\n?```$/i;
-
-function parseOutput(definition: ModelAgent, said: string): Move {
-  const body = said.trim();
-  try {
-    const value: JsonValue = JSON.parse(fenced.exec(body)?.[1] ?? body);
-    return { kind: 'complete', output: json(value) };
-  } catch {
-    // The parser's own words differ from release to release of the runtime, and would break replay.
+function wrongOutput(
+  definition: ModelAgent,
+  entry: AgentEntry,
+  { code, problem }: Extract<Output, { code: string }>,
+): Move {
+  if (definition.form === undefined) {
     const message =
       `The last answer of agent "${definition.name}" is not JSON. ` +
       'Say in its system text what JSON to answer with, or set output to text.';
-    return failed({ code: 'OUTPUT_NOT_JSON', class: 'invalid-output', retryable: true, message });
+    return failed({ code, class: 'invalid-output', retryable: true, message });
   }
+  const { repairs = 0 } = entry;
+  const asked = repairs === 0 ? '' : `, also after ${repairs} more`;
+  const message =
+    `The last answer of agent "${definition.name}" ${problem}${asked}. ` +
+    'Say in its system text what to answer with, raise repairsMax, or use a stronger model.';
+  return stopped(definition, entry, { code, class: 'invalid-output', message });
 }
 
-function conclude(definition: ModelAgent, entry: AgentEntry, answer: ModelAnswer): Move {
+function conclude(definition: ModelAgent, entry: AgentEntry, answer: ModelAnswer) {
   const { finishReason } = entry.model;
   if (finishReason === 'content-filter') {
     const message = 'The provider held the answer back by its content filter.';
@@ -114,8 +149,12 @@ function conclude(definition: ModelAgent, entry: AgentEntry, answer: ModelAnswer
       'Raise outputTokensMax, or ask for less.';
     return limit('ANSWER_CUT', 'limit', message);
   }
-  if (definition.output === 'json') return parseOutput(definition, answer.text);
-  return { kind: 'complete', output: text(answer.text) };
+  const read = readOutput(definition, answer.text);
+  if ('output' in read) return { kind: 'complete', output: read.output } as const;
+  const { repairs = 0 } = entry;
+  if (definition.form !== undefined && repairs < (definition.repairsMax ?? 0))
+    return { repair: repairs + 1 };
+  return wrongOutput(definition, entry, read);
 }
 
 function unknownCall(tools: readonly ToolCallEntry[]): Move | undefined {
@@ -123,25 +162,59 @@ function unknownCall(tools: readonly ToolCallEntry[]): Move | undefined {
   return lost?.failure === undefined ? undefined : failed(lost.failure);
 }
 
-function ask(definition: ModelAgent, entry: AgentEntry, at: { step: number; scope: Scope }): Move {
+type Asked = Pick<ModelRequest, 'step' | 'repair' | 'fallback'>;
+
+/** The request within the agent's context policy. */
+function ask(definition: ModelAgent, entry: AgentEntry, scope: Scope, asked: Asked): Move {
   try {
-    const messages = newMessages(definition, entry, at.scope);
-    return { kind: 'ask-model', step: at.step, messages };
+    const messages = newMessages(definition, entry, scope);
+    return withinWindow(definition, entry, { kind: 'ask-model', ...asked, messages });
   } catch (thrown) {
     return failed(expressionFailure(thrown));
   }
 }
 
+const withFallback = (fallback: number | undefined): Pick<Asked, 'fallback'> =>
+  fallback === undefined ? {} : { fallback };
+
+function refusedTool(definition: ModelAgent, tools: readonly ToolCallEntry[]): Move | undefined {
+  if (definition.onError?.tools !== 'fail') return undefined;
+  const broken = tools.find(({ failure }) => failure !== undefined);
+  if (broken?.failure === undefined) return undefined;
+  const { tool } = broken;
+  const failure = finalFailure(broken, broken.failure);
+  return failed({ ...failure, message: `Call of "${tool}": ${failure.message}` });
+}
+
+/** What follows from the newest answer and what its calls gave. */
+function afterAnswer(definition: ModelAgent, entry: AgentEntry, scope: Scope): Move {
+  const { usage, tools, fallback } = entry;
+  const next = { step: usage.steps + 1, ...withFallback(fallback) };
+  const answer = entry.model.answer as ModelAnswer;
+  if (answer.toolCalls.length === 0) {
+    const end = conclude(definition, entry, answer);
+    if (!('repair' in end)) return end;
+    return limitReached(definition, entry) ?? ask(definition, entry, scope, { ...next, ...end });
+  }
+  const isDue = (_: unknown, index: number): boolean => !tools[index]?.call;
+  const due = answer.toolCalls.filter(isDue);
+  if (due.length > 0) return callTools(definition, entry, due);
+  return (
+    unknownCall(tools) ??
+    refusedTool(definition, tools) ??
+    limitReached(definition, entry) ??
+    ask(definition, entry, scope, next)
+  );
+}
+
 /** What the agent does next. Only to be asked while no call of it is open. */
 export function modelMove(definition: ModelAgent, entry: AgentEntry, scope: Scope): Move {
-  const { usage, model, tools } = entry;
+  const { usage, model } = entry;
   if (model.failure !== undefined) {
-    const held = afterFailure(definition, entry, model.failure);
-    return held ?? ask(definition, entry, { step: usage.steps, scope });
+    const next = afterFailure(definition, entry, model.failure);
+    if ('kind' in next) return next;
+    return ask(definition, entry, scope, { step: usage.steps, ...withFallback(next.again) });
   }
-  const { answer } = model;
-  if (answer === undefined) return ask(definition, entry, { step: 1, scope });
-  if (answer.toolCalls.length === 0) return conclude(definition, entry, answer);
-  if (tools.length === 0) return callTools(definition, entry, answer);
-  return unknownCall(tools) ?? ask(definition, entry, { step: usage.steps + 1, scope });
+  if (model.answer === undefined) return ask(definition, entry, scope, { step: 1 });
+  return afterAnswer(definition, entry, scope);
 }

@@ -2,7 +2,7 @@
 
 import type { ContentDraft } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import type { NewMessage } from './messages.ts';
+import type { NewMessage } from '../chassis/context/messages.ts';
 import type { Failure } from './state.ts';
 
 /**
@@ -16,9 +16,23 @@ export type ToolRequest = Readonly<{
   modelCallId?: string;
 }>;
 
+/** Asks the model, for the step or, where `summarises` is there, for a summary of steps. */
+export type ModelRequest = Readonly<{
+  kind: 'ask-model';
+  step: number;
+  messages: readonly NewMessage[];
+  repair?: number;
+  fallback?: number;
+  /** Steps that leave the conversation, and what stands for them. */
+  omit?: readonly number[];
+  note?: string;
+  contextTokens?: number;
+  summarises?: readonly number[];
+}>;
+
 export type Move =
   | Readonly<{ kind: 'call-tools'; requests: readonly ToolRequest[] }>
-  | Readonly<{ kind: 'ask-model'; step: number; messages: readonly NewMessage[] }>
+  | ModelRequest
   | Readonly<{ kind: 'wait'; delayMs: number }>
   | Readonly<{ kind: 'complete'; output: ContentDraft }>
   | Readonly<{ kind: 'fail'; failure: Failure }>;

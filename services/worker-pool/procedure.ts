@@ -9,6 +9,7 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { expressionFailure } from './failures.ts';
 import { failed, type Move, type Scope } from './move.ts';
+import { finalFailure } from './resume.ts';
 import type { AgentEntry, ToolCallEntry } from './state.ts';
 
 /** Results by step id; null for steps that gave none. */
@@ -22,8 +23,10 @@ function resultsOf(definition: ProcedureAgent, tools: readonly ToolCallEntry[]):
 }
 
 function brokenStep(definition: ProcedureAgent, tools: readonly ToolCallEntry[]): Move | undefined {
-  for (const { step, tool, failure } of tools) {
-    if (failure === undefined) continue;
+  for (const call of tools) {
+    if (call.failure === undefined) continue;
+    const { step, tool } = call;
+    const failure = finalFailure(call, call.failure);
     const id = definition.steps[step - 1]?.id ?? String(step);
     return failed({ ...failure, message: `Step "${id}" (${tool}): ${failure.message}` });
   }

@@ -8,9 +8,10 @@ import type { ModelRoute } from '../../schemas/definitions/catalog.ts';
 import type { DataOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
+import type { ModelAnswer } from '../chassis/context/messages.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
-import type { ModelAnswer } from './messages.ts';
+import type { ContextLedger } from './context-window.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
 
@@ -29,13 +30,31 @@ export type ToolCallEntry = Readonly<{
   tool: string;
   result?: JsonValue;
   failure?: Failure;
+  /** Of tool and arguments, then of the answer too: what a loop is seen by. */
+  signature?: string;
+  /** What the guard said of it, and whether somebody claimed it: for agents whose attempts are resumed. */
+  effect?: DataOf<'tool.permitted'>['effect'];
+  started?: true;
 }>;
 
 /** `address` is that of the event that said so: back-off draws its jitter from it. */
 export type ModelFailure = Failure & Readonly<{ retryAfterMs: number; address: string }>;
 
-/** The wait before a model call is made again: where it was set, and whether it is over. */
-export type RetryWait = Readonly<{ timer: string; record: string; index: number; fired: boolean }>;
+/** A timer of an agent: where it was set, and whether it is over. */
+export type WaitingTimer = Readonly<{
+  timer: string;
+  record: string;
+  index: number;
+  fired: boolean;
+}>;
+
+/** The summary that a context policy asked for. `text` is there if one came. */
+export type SummaryProgress = Readonly<{
+  call: string;
+  steps: readonly number[];
+  ended: boolean;
+  text?: string;
+}>;
 
 /**
  * `tries` counts calls for the step at hand. `answer` is the newest, also while the next one is
@@ -44,10 +63,13 @@ export type RetryWait = Readonly<{ timer: string; record: string; index: number;
 export type ModelProgress = Readonly<{
   call: string;
   tries: number;
+  /** The step that `answer` ended, for agents of form 2. */
+  step?: number;
   answer?: ModelAnswer;
   finishReason?: DataOf<'model.completed'>['finishReason'];
   failure?: ModelFailure;
-  retry?: RetryWait;
+  /** The wait before the call is made again. */
+  retry?: WaitingTimer;
 }>;
 
 export type Usage = Readonly<
@@ -73,6 +95,20 @@ export type AgentEntry = Readonly<{
   /** A procedure's calls so far; a model's calls of its newest answer. */
   tools: readonly ToolCallEntry[];
   model: ModelProgress;
+  /** How often the model was told that its output is wrong. */
+  repairs?: number;
+  /** Place of the model in use among those that take over; absent for the agent's own. */
+  fallback?: number;
+  /** How often each call with its answer was seen, by signature. */
+  repeats?: Members<number>;
+  /** Steps in a row with nothing but refused calls. */
+  refused?: number;
+  /** What the conversation comes to in tokens, where the agent has a context policy. */
+  ledger?: ContextLedger;
+  summary?: SummaryProgress;
+  wall?: WaitingTimer;
+  /** The agent of an earlier attempt whose conversation this one goes on with. */
+  continues?: string;
 }>;
 
 /**
@@ -88,6 +124,8 @@ export type PoolState = Readonly<{
   agents: Members<AgentEntry>;
   attempts: Members<number>;
   open: Members<string>;
+  /** By task: the newest attempt that failed or was stopped, for the next one to go on from. */
+  earlier?: Members<AgentEntry>;
 }>;
 
 export const initialState: PoolState = {
@@ -100,7 +138,8 @@ export const initialState: PoolState = {
   open: {},
 };
 
-const noUsage: Usage = {
+/** Of an agent that did nothing yet. */
+export const noUsage: Usage = {
   steps: 0,
   modelCalls: 0,
   toolCalls: 0,
@@ -127,3 +166,12 @@ export function agentOfTimer(timer: string): string | undefined {
   const end = timer.lastIndexOf('/');
   return end > timerPrefix.length ? timer.slice(timerPrefix.length, end) : undefined;
 }
+
+const wallPrefix = 'worker-pool-wall/';
+
+/** The timer of an agent's wall time. */
+export const wallTimerOf = (agent: string): string => `${wallPrefix}${agent}`;
+
+/** The agent whose wall time this timer is; undefined for other timers. */
+export const agentOfWallTimer = (timer: string): string | undefined =>
+  timer.startsWith(wallPrefix) ? timer.slice(wallPrefix.length) : undefined;

@@ -73,7 +73,8 @@ export const agentMachine = setup({
     created: { on: { ...broken, 'agent.provisioned': 'provisioned' } },
     provisioned: { on: { ...broken, 'agent.started': 'running' } },
     running: { on: { ...broken, ...asks, 'agent.completed': 'completed' } },
-    waiting: { on: { ...asks, ...answers, 'agent.cancelled': 'cancelled' } },
+    // Its time can be over while it waits.
+    waiting: { on: { ...broken, ...asks, ...answers } },
     completed: over,
     failed: over,
     cancelled: over,

@@ -48,3 +48,15 @@ test('a request that the model refuses for good ends the task, the tool ran once
   expect(startsOf(world, 'scripted/tester')).toBe(2);
   expect(proof.all('task.scheduled')).toHaveLength(1);
 });
+
+test('a model that gives up on an attempt is asked again by the next one, the tool ran once', async () => {
+  const { world, proof } = await played({ code: 'OVERLOADED', retryable: true }, 4);
+  expect(statusesOf(world)).toEqual({ ask: 'completed' });
+  expect(startsOf(world, 'test.count')).toBe(1);
+  expect(startsOf(world, 'scripted/tester')).toBe(6);
+  expect(proof.all('task.scheduled')).toHaveLength(2);
+  expect(proof.all('agent.created').map(({ data }) => data.resumes)).toEqual([
+    undefined,
+    proof.all('agent.created')[0]?.data.agent,
+  ]);
+});

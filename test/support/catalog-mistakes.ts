@@ -234,6 +234,56 @@ function wrongAgents(): CatalogMistake[] {
       },
       ...{ at: '6:1', reason: /no model "poet"/, fix: /writer/ },
     },
+    ...wrongPolicies(),
+  ];
+}
+
+/** Each adds members to the agent that a model drives. */
+function wrongPolicies(): CatalogMistake[] {
+  const from = 'model: writer';
+  const mistake = (
+    name: string,
+    added: string,
+    found: Omit<CatalogMistake, 'name' | 'file' | 'from' | 'to'>,
+  ) => ({
+    ...{ name, file: 'agents/writer.yaml', from, to: `${from}\n${added}`, ...found },
+  });
+  return [
+    mistake('a misspelt member of an agent', 'stepMax: 3', {
+      ...{ at: '7:1', reason: /"stepMax" is unknown/, fix: /Did you mean "stepsMax"\?/ },
+    }),
+    mistake('a misspelt tool of an agent', 'tools: [raed]', {
+      ...{
+        at: '7:9',
+        reason: /no tool "raed"/,
+        fix: /Did you mean "read"\? Use one of: echo, read/,
+      },
+    }),
+    mistake('memory, which is not there', 'memory: { kind: shared }', {
+      ...{ at: '7:11', reason: /has no memory service/, fix: /kind: none/ },
+    }),
+    mistake('an unknown model that takes over', 'onError: { models: [wrtier] }', {
+      ...{ at: '7:21', reason: /no model "wrtier"/, fix: /Did you mean "writer"/ },
+    }),
+    mistake('a schema of the output with a misspelt keyword', 'outputSchema: { typ: object }', {
+      ...{ at: '7:1', reason: /"outputSchema" is not a valid JSON Schema.*typ/, fix: /2020-12/ },
+    }),
+    mistake('a schema of an output that is text', 'output: text\noutputSchema: { type: object }', {
+      ...{ at: '7:1', reason: /"output" says text/, fix: /output: json/ },
+    }),
+    mistake(
+      'a pinned tool that the agent does not have',
+      'context: { tokensMax: 900, pin: [echo] }',
+      {
+        ...{ at: '7:34', reason: /no tool of this agent "echo"/, fix: /./ },
+      },
+    ),
+    mistake('a summary that does not fit', 'context: { tokensMax: 900, overflow: summarise }', {
+      ...{ at: '7:1', reason: /512 tokens does not fit/, fix: /at most 450/ },
+    }),
+    mistake('a limit of cost that is nothing', 'costNanoUsdMax: 0', {
+      ...{ at: '7:1', reason: /must be >= 1/, fix: /Nano-USD/ },
+    }),
   ];
 }
 

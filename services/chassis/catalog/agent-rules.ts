@@ -9,20 +9,84 @@ import type {
 import { expressionViolations, sourceViolations } from './expression-rules.ts';
 import type { Violation } from './problem.ts';
 import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './rules.ts';
+import type { SchemaCheck } from './tool-rules.ts';
 
 /** Every rule that `agent` breaks; an empty list when it may be used. */
-export function validateAgent(agent: AgentDefinition, catalog: CatalogNames): Violation[] {
+export function validateAgent(
+  agent: AgentDefinition,
+  catalog: CatalogNames,
+  checkSchema: SchemaCheck,
+): Violation[] {
   return [
     ...unknownNames(agent.tools, catalog.tools, 'tool').map(under('tools')),
-    ...(agent.kind === 'model' ? modelViolations(agent, catalog) : procedureViolations(agent)),
+    ...memoryViolations(agent),
+    ...(agent.kind === 'model'
+      ? modelViolations(agent, catalog, checkSchema)
+      : procedureViolations(agent)),
   ];
 }
 
-function modelViolations(agent: ModelAgent, catalog: CatalogNames): Violation[] {
-  const named = agent.model.includes('/')
-    ? []
-    : unknownName(agent.model, catalog.models, 'model').map(under('model'));
-  return [...named, ...expressionViolations(agent.prompt, ['prompt'])];
+function memoryViolations({ memory }: AgentDefinition): Violation[] {
+  if (memory === undefined || memory.kind === 'none') return [];
+  const reason = `An agent cannot have ${memory.kind} memory: this release has no memory service.`;
+  const fix =
+    'Remove "memory", or write "kind: none"; give the agent what it has to know as input.';
+  return [{ path: ['memory', 'kind'], reason, fix }];
+}
+
+function modelViolations(
+  agent: ModelAgent,
+  catalog: CatalogNames,
+  checkSchema: SchemaCheck,
+): Violation[] {
+  const others = agent.onError?.models ?? [];
+  return [
+    ...modelName(agent.model, catalog).map(under('model')),
+    ...others.flatMap((name, index) =>
+      modelName(name, catalog).map(under('onError', 'models', index)),
+    ),
+    ...contextViolations(agent, catalog),
+    ...outputViolations(agent, checkSchema),
+    ...expressionViolations(agent.prompt, ['prompt']),
+  ];
+}
+
+const modelName = (name: string, catalog: CatalogNames): Violation[] =>
+  name.includes('/') ? [] : unknownName(name, catalog.models, 'model');
+
+function contextViolations(agent: ModelAgent, catalog: CatalogNames): Violation[] {
+  const { context, model } = agent;
+  if (context === undefined) return [];
+  const { summary, pin, tokensMax } = context;
+  const path = ['context', 'summary', 'outputTokensMax'];
+  const reason = `A summary of ${summary.outputTokensMax} tokens does not fit into half of "tokensMax".`;
+  const fix = `Use at most ${Math.floor(tokensMax / 2)}, or raise "tokensMax".`;
+  const tooLong = context.overflow === 'summarise' && summary.outputTokensMax > tokensMax / 2;
+  return [
+    ...unknownNames(pin, agent.tools, 'tool of this agent').map(under('context', 'pin')),
+    // The agent's own model is reported where it stands.
+    ...(summary.model === model ? [] : modelName(summary.model, catalog)).map(
+      under('context', 'summary', 'model'),
+    ),
+    ...(tooLong ? [{ path, reason, fix }] : []),
+  ];
+}
+
+function outputViolations(agent: ModelAgent, checkSchema: SchemaCheck): Violation[] {
+  const { outputSchema, output } = agent;
+  if (outputSchema === undefined) return [];
+  const why = checkSchema(outputSchema);
+  const reason = `"outputSchema" is not a valid JSON Schema: ${why}.`;
+  const fix = 'Write it as JSON Schema of 2020-12.';
+  const isText: Violation = {
+    path: ['output'],
+    reason: 'There is an "outputSchema", but "output" says text.',
+    fix: 'Write "output: json", or remove one of them.',
+  };
+  return [
+    ...(why === undefined ? [] : [{ path: ['outputSchema'], reason, fix }]),
+    ...(output === 'text' ? [isText] : []),
+  ];
 }
 
 function procedureViolations(agent: ProcedureAgent): Violation[] {

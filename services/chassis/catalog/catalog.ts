@@ -71,7 +71,7 @@ export function createCatalog(parts: CatalogParts, findings: CatalogFindings): C
 function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
   const agents = pick(parts.agents, agentNames(plan));
   const used = Object.values(agents);
-  const aliases = used.flatMap((agent) => (agent.kind === 'model' ? [agent.model] : []));
+  const aliases = used.flatMap(modelsOf);
   return {
     plan,
     agents,
@@ -94,7 +94,7 @@ function keysOf(planName: string, parts: CatalogParts): string[] {
     `plan:${planName}`,
     ...(plan === undefined ? [] : workersOfPlan(plan)).map(({ pool }) => `pool:${pool}`),
     ...agents.map((name) => `agent:${name}`),
-    ...used.map((agent) => `model:${agent.kind === 'model' ? agent.model : ''}`),
+    ...used.flatMap(modelsOf).map((model) => `model:${model}`),
     ...tools.map((name) => `tool:${name}`),
     ...(plan === undefined ? [] : ownModels(plan)).map((model) => `model:${model}`),
     ...runners.map((runner) => `server:${runner.kind === 'mcp' ? runner.server : ''}`),
@@ -104,6 +104,17 @@ function keysOf(planName: string, parts: CatalogParts): string[] {
 /** Models that the plan itself asks. */
 function ownModels({ planning, output }: PlanDefinition): string[] {
   return [planning?.model, output.synthesis?.model].filter((one) => one !== undefined);
+}
+
+/** Every model that the agent may ask. */
+function modelsOf(agent: AgentDefinition): readonly string[] {
+  if (agent.kind === 'procedure') return [];
+  const { model, onError, context } = agent;
+  return [
+    model,
+    ...(onError?.models ?? []),
+    ...(context === undefined ? [] : [context.summary.model]),
+  ];
 }
 
 function agentNames(plan: PlanDefinition): string[] {

@@ -37,9 +37,13 @@ import type { YamlSource } from './yaml-source.ts';
 export type LoadedCatalog = Readonly<{ catalog: Catalog; problems: readonly CatalogProblem[] }>;
 
 /**
- * `models` overrides aliases of the files, such as those that a person chose in the environment.
+ * `models` overrides aliases of the files, such as those that a person chose in the environment. `agentFiles` are looked
+ * at as if they stood in the catalog, in the place of agents of the same name.
  */
-export type LoadOptions = Readonly<{ models?: Readonly<Record<string, string>> }>;
+export type LoadOptions = Readonly<{
+  models?: Readonly<Record<string, string>>;
+  agentFiles?: readonly string[];
+}>;
 
 /**
  * The catalog of `directories` (each with folders `plans`, `agents`, `tools`, `scripts` and files
@@ -50,7 +54,7 @@ export function loadCatalog(
   directories: readonly string[],
   options: LoadOptions = {},
 ): LoadedCatalog {
-  const loading = new Loading(directories, options.models ?? {});
+  const loading = new Loading(directories, options);
   loading.read();
   loading.check();
   return loading.finish();
@@ -82,10 +86,12 @@ class Loading {
   private readonly servers = createRegistry<McpServerDefinition>('MCP server', this.problems);
   private readonly models = createRegistry<ModelRoute>('model', this.problems);
   private readonly chosen: Readonly<Record<string, string>>;
+  private readonly agentFiles: readonly string[];
 
-  constructor(directories: readonly string[], chosen: Readonly<Record<string, string>>) {
+  constructor(directories: readonly string[], { models = {}, agentFiles = [] }: LoadOptions) {
     this.directories = directories;
-    this.chosen = chosen;
+    this.chosen = models;
+    this.agentFiles = agentFiles;
   }
 
   read(): void {
@@ -103,7 +109,7 @@ class Loading {
     const names = this.names();
     const checkSchema = schemaCheck();
     this.apply(this.plans, (plan) => validatePlan(plan, names));
-    this.apply(this.agents, (agent) => validateAgent(agent, names));
+    this.apply(this.agents, (agent) => validateAgent(agent, names, checkSchema));
     this.apply(this.tools, (tool) => validateTool(tool, names, checkSchema));
     this.apply(this.servers, validateServer);
   }
@@ -146,7 +152,9 @@ class Loading {
     registry: Registry<T>,
     reader: Reader<T>,
   ): void {
-    for (const path of this.directories.flatMap((each) => filesOfFolder(each, folder))) {
+    const given = folder === 'agents' ? this.agentFiles : [];
+    const found = this.directories.flatMap((each) => filesOfFolder(each, folder));
+    for (const path of new Set([...given, ...found])) {
       const source = readSource(path);
       const value = this.valueOf(source, reader);
       if (value !== undefined) registry.add({ name: value.name, value, source, path: [] });

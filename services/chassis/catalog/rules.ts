@@ -56,10 +56,15 @@ export function unknownNames(
 export function unknownName(name: string, known: readonly string[], noun: string): Violation[] {
   if (known.includes(name)) return [];
   const shown = [...new Set(known)].sort().slice(0, 30).join(', ');
-  const meant = nearest(name, known);
-  const hint = meant === undefined ? '' : `Did you mean "${meant}"? `;
+  const hint = meant(name, known);
   const fix = shown === '' ? `There is no ${noun} yet: add one.` : `${hint}Use one of: ${shown}.`;
   return [{ path: [], reason: `There is no ${noun} "${name}".`, fix }];
+}
+
+/** A guess at what a misspelt name was to be, as a sentence; nothing where none is near. */
+export function meant(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  return near === undefined ? '' : `Did you mean "${near}"? `;
 }
 
 /** Ids that stand more than once; the path of each is the index of the repeat. */

@@ -12,6 +12,7 @@ import poolsSchema from '../../../schemas/definitions/pools.v1.json' with { type
 import toolSchema from '../../../schemas/definitions/tool.v1.json' with { type: 'json' };
 import type { JsonValue } from '../../../schemas/json.ts';
 import type { Violation } from './problem.ts';
+import { meant } from './rules.ts';
 import type {
   WrittenAgent,
   WrittenModels,
@@ -107,7 +108,8 @@ function pathOf(pointer: string, value: unknown): (string | number)[] {
 
 function allowed(error: ErrorObject): string {
   const names = Object.keys(Object(error.parentSchema?.properties));
-  return `Remove it, or use one of: ${names.join(', ')}.`;
+  const near = meant(String(error.params.additionalProperty), names);
+  return `${near}Remove it, or use one of: ${names.join(', ')}.`;
 }
 
 function choices(error: ErrorObject): string {

@@ -5,6 +5,8 @@
 
 import type {
   AgentDefinition,
+  ContextPolicy,
+  ErrorPolicy,
   ModelAgent,
   ProcedureAgent,
 } from '../../../schemas/definitions/agent.ts';
@@ -54,17 +56,25 @@ export type WrittenPlan = Readonly<
     output?: WrittenOutput;
   }
 >;
-export type WrittenModelAgent = Optional<
-  ModelAgent,
-  | 'tools'
-  | 'system'
-  | 'stepsMax'
-  | 'outputTokensMax'
-  | 'modelTimeoutMs'
-  | 'modelAttemptsMax'
-  | 'output'
->;
-export type WrittenAgent = ProcedureAgent | WrittenModelAgent;
+type WrittenContext = Partial<Omit<ContextPolicy, 'summary'>> &
+  Readonly<{ tokensMax: number; summary?: Partial<ContextPolicy['summary']> }>;
+type Written<T extends AgentDefinition> = Omit<T, 'form' | 'onError'> &
+  Readonly<{ onError?: Partial<ErrorPolicy> }>;
+export type WrittenModelAgent = Omit<
+  Optional<
+    Written<ModelAgent>,
+    | 'tools'
+    | 'system'
+    | 'stepsMax'
+    | 'outputTokensMax'
+    | 'modelTimeoutMs'
+    | 'modelAttemptsMax'
+    | 'output'
+  >,
+  'context'
+> &
+  Readonly<{ context?: WrittenContext }>;
+export type WrittenAgent = Written<ProcedureAgent> | WrittenModelAgent;
 export type WrittenTool = Optional<
   ToolDefinition,
   'idempotent' | 'timeoutMs' | 'argumentBytesMax' | 'resultBytesMax'
@@ -180,16 +190,39 @@ const modelAgentDefaults = {
   outputTokensMax: 1024,
   modelTimeoutMs: 60_000,
   modelAttemptsMax: 3,
-  output: 'text',
+  repairsMax: 1,
+  repeatsMax: 4,
+  refusedStepsMax: 3,
 } as const;
+
+const errorDefaults = { attempts: 'resume', tools: 'tell', models: [] } as const;
+
+const instructions =
+  'Sum up this part of a conversation between an assistant and its tools, for the assistant itself, which will not see ' +
+  'it again: what was found, decided and tried without success, with names and figures. Write nothing else.';
+
+function completeContext(written: WrittenContext, model: string): ContextPolicy {
+  const summary = { model, instructions, outputTokensMax: 512, ...written.summary };
+  return { overflow: 'omit', keepSteps: 2, pin: [], ...written, summary };
+}
+
+function completeModelAgent({ context, onError, ...written }: WrittenModelAgent): ModelAgent {
+  const output = written.outputSchema === undefined ? 'text' : 'json';
+  return {
+    ...{ ...modelAgentDefaults, output, ...written, form: 2 },
+    onError: { ...errorDefaults, ...onError },
+    ...(context === undefined ? {} : { context: completeContext(context, written.model) }),
+  };
+}
 
 /** An agent with every member; `when` may be written with or without the `=` of templates. */
 export function completeAgent(written: WrittenAgent): AgentDefinition {
-  if (written.kind === 'model') return { ...modelAgentDefaults, ...written };
+  if (written.kind === 'model') return completeModelAgent(written);
   const steps = written.steps.map(({ when, ...step }) => {
     return when === undefined ? step : { ...step, when: when.replace(/^=/, '') };
   });
-  return { ...written, steps };
+  const onError = { ...errorDefaults, tools: 'fail', ...written.onError } as const;
+  return { ...written, steps, form: 2, onError };
 }
 
 const toolDefaults = { timeoutMs: 30_000, argumentBytesMax: 262_144, resultBytesMax: 1_048_576 };

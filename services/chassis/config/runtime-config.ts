@@ -109,6 +109,12 @@ const missing = (what: string, variable: string): LongreinError =>
 export const stateDirOf = (environment: Environment): string =>
   resolve(environment['LONGREIN_STATE_DIR'] || join(packageRoot, '.longrein'));
 
+/** Where plans, agents and tools are: LONGREIN_CATALOG, or the examples. Throws LongreinError CONFIG_INVALID. */
+export const catalogDirsOf = (environment: Environment): readonly string[] =>
+  (parse(environment).LONGREIN_CATALOG ?? [join(packageRoot, 'deploy/examples')]).map((one) =>
+    resolve(one),
+  );
+
 /** Reads the settings. Throws LongreinError CONFIG_INVALID, CONFIG_MISSING or STACK_FILE_INVALID. */
 export function readRuntimeConfig(environment: Environment = process.env): RuntimeConfig {
   const given = parse(environment);
@@ -125,9 +131,7 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl ?? undefined,
     stateDir,
     blobDir: resolve(given.LONGREIN_BLOB_DIR ?? join(stateDir, 'blobs')),
-    catalogDirs: (given.LONGREIN_CATALOG ?? [join(packageRoot, 'deploy/examples')]).map((one) =>
-      resolve(one),
-    ),
+    catalogDirs: catalogDirsOf(environment),
     workspaceDir: resolve(given.LONGREIN_WORKSPACE ?? process.cwd()),
     partitions: given.LONGREIN_PARTITIONS,
     replication: given.LONGREIN_REPLICATION,

@@ -10,16 +10,19 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best.name;
 }
 
-/** How many letters have to be added, removed or changed. */
+/** How many letters have to be added, removed, changed or swapped with the next. */
 function editsBetween(one: string, other: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...one].entries()) {
     const next = [index + 1];
     for (const [column, otherLetter] of [...other].entries()) {
       const changed = (row[column] ?? 0) + (letter === otherLetter ? 0 : 1);
-      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+      const swapped = letter === other[column - 1] && otherLetter === one[index - 1];
+      const swap = swapped ? (before[column - 1] ?? 0) + 1 : changed;
+      next.push(Math.min(changed, swap, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row.at(-1) ?? 0;
 }

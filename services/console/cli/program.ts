@@ -1,6 +1,7 @@
 /** Commands, options and arguments, by commander; turns every way to end into an exit code. */
 import { Command, CommanderError, Option } from 'commander';
 import { release } from '../../chassis/config/package-root.ts';
+import { agentsCheck, agentsList, agentsShow } from './commands/agents.ts';
 import { deadLettersList, deadLettersShow } from './commands/dead-letters.ts';
 import { deadLettersDiscard, deadLettersRetry } from './commands/dead-letters-act.ts';
 import { demo } from './commands/demo.ts';
@@ -52,6 +53,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   },
   { name: 'plan', about: 'what plans say', commands: [planCheck] },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
+  {
+    name: 'agents',
+    about: 'the agents of the catalog, and whether their files are right',
+    commands: [agentsList, agentsShow, agentsCheck],
+  },
   sql,
   {
     name: 'services',

@@ -4,32 +4,10 @@
  * attempt.
  */
 
-import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { JsonValue } from '../../../schemas/json.ts';
+import type { ModelMessage, ModelTool, ModelToolCall } from '../../chassis/context/messages.ts';
 
-/** One message of the conversation, oldest first. */
-export type ModelMessage =
-  | Readonly<{ role: 'system'; text: string }>
-  | Readonly<{ role: 'user'; text: string }>
-  | Readonly<{
-      role: 'assistant';
-      text: string;
-      toolCalls: readonly ModelToolCall[];
-      /** What the provider wants back with its own message; opaque to everybody else. */
-      reasoning?: JsonValue;
-    }>
-  | Readonly<{
-      role: 'tool';
-      toolCallId: string;
-      toolName: string;
-      result: JsonValue;
-      isError: boolean;
-    }>;
-
-/** A call that the model asks for. `arguments` is text if the model did not write JSON. */
-export type ModelToolCall = Readonly<{ id: string; name: string; arguments: JsonValue }>;
-
-/** A tool that is offered to the model. */
-export type ModelTool = Readonly<{ name: string; description: string; inputSchema: JsonObject }>;
+export type { ModelMessage, ModelTool, ModelToolCall } from '../../chassis/context/messages.ts';
 
 /** One request. `model` is "provider/model"; `deadlineAtMs` is Unix time. */
 export type ModelRequest = Readonly<{

@@ -12,7 +12,6 @@ import {
   requestOf,
 } from '../../../../services/model-gateway/decide.ts';
 import type { ModelMessage } from '../../../../services/model-gateway/providers/port.ts';
-import type { NewMessage } from '../../../../services/worker-pool/messages.ts';
 import { BenchSession } from '../../../support/bench-session.ts';
 import {
   answered,
@@ -333,11 +332,6 @@ describe('the conversation', () => {
     expect(requestOf(state(), 'call_1')).toBeUndefined();
     expect(mayRun(state(), 'call_1')).toBe(false);
     expect(Object.keys(state().conversations)).toEqual(['b.1']);
-  });
-
-  test('takes messages as worker pools write them', () => {
-    const asWritten = (message: NewMessage): ModelMessage => message;
-    expect(asWritten({ role: 'user', text: 'x' })).toEqual(user('x'));
   });
 });
 

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { type DataOf, event, json, textOf } from '../../../../schemas/event.ts';
-import { aPlan, aTask, taskFailed } from '../../../support/plan-fixtures.ts';
-import { runningSession, type SupervisorBench } from '../../../support/supervisor-bench.ts';
+import type { JsonValue } from '../../../../schemas/json.ts';
+import {
+  aCatalog,
+  aPlan,
+  aTask,
+  opened,
+  planTurn,
+  taskFailed,
+} from '../../../support/plan-fixtures.ts';
+import { runningSession, SupervisorBench } from '../../../support/supervisor-bench.ts';
+import { procedure } from '../../../support/work-fixtures.ts';
 
 const plan = aPlan([aTask('a', { attemptsMax: 3 }), aTask('b', { attemptsMax: 3 })]);
 
@@ -60,4 +69,22 @@ describe('an attempt that was allowed a call which must not be made twice', () =
     bench.append([taskFailed('b')], 'worker-pool');
     expect(bench.says()[0]).toBe('task.retry-scheduled b 2');
   });
+});
+
+it('is followed by others where the agent goes on from what is recorded', () => {
+  const resuming = aPlan([aTask('a', { attemptsMax: 3 })]);
+  const turn = planTurn(resuming).map((draft) => {
+    if (draft.type !== 'plan.accepted') return draft;
+    const agent = procedure({ name: resuming.tasks[0]?.agent ?? '', form: 2 });
+    const catalog = { ...aCatalog(resuming), agents: { [agent.name]: agent } };
+    const content = { ...draft.content, catalog: json(catalog as unknown as JsonValue) };
+    return { ...draft, content };
+  });
+  const bench = new SupervisorBench();
+  bench.input(opened());
+  bench.append(turn, 'planner');
+  bench.decide();
+  permit(bench, 'a', 'at-most-once');
+  bench.append([taskFailed('a')], 'worker-pool');
+  expect(bench.says()[0]).toBe('task.retry-scheduled a 2');
 });

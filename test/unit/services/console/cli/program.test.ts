@@ -56,6 +56,9 @@ describe('the command line', () => {
     ['replay', 'retry'],
     ['replay', 'backtest'],
     ['replay', 'anonymise'],
+    ['agents', 'list'],
+    ['agents', 'show'],
+    ['agents', 'check'],
   ])('has an example in the help of %s %s', async (...words) => {
     const { code, stdout } = await run(...words, '--help');
     expect(code).toBe(0);

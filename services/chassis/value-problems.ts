@@ -1,17 +1,17 @@
 /**
- * Checks arguments against a tool's input schema (JSON Schema 2020-12, strict). Pure: validators
+ * Checks arguments of tools and outputs of agents against their JSON Schema (2020-12, strict). Pure: validators
  * are kept by the schema's hash, so that what is kept never changes an answer. Formats are notes,
  * as the dialect has it by default.
  */
 
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import { canonical, hashOf } from '../chassis/protocol/hash.ts';
+import { canonical, hashOf } from './protocol/hash.ts';
 
 /** `schema`: the schema itself cannot be used. Each problem names its place by JSON pointer. */
-export type ArgumentProblem =
+export type ValueProblem =
   | Readonly<{ kind: 'schema'; message: string }>
-  | Readonly<{ kind: 'arguments'; problems: readonly string[]; more: number }>;
+  | Readonly<{ kind: 'value'; problems: readonly string[]; more: number }>;
 
 type Compiled = Readonly<{ validate: ValidateFunction }> | Readonly<{ message: string }>;
 
@@ -69,9 +69,9 @@ function compiledOf(schema: JsonObject): Compiled {
 
 const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-function sayProblem(error: ErrorObject): string {
+function sayProblem(error: ErrorObject, whole: string): string {
   const { instancePath, params, keyword } = error;
-  const place = instancePath === '' ? 'the arguments' : instancePath;
+  const place = instancePath === '' ? whole : instancePath;
   if (keyword === 'required')
     return `${instancePath}/${escaped(params.missingProperty)} is missing`;
   if (keyword === 'additionalProperties') {
@@ -82,13 +82,18 @@ function sayProblem(error: ErrorObject): string {
   return `${place} ${error.message ?? 'is not valid'}`;
 }
 
-/** What is wrong with these arguments, or nothing. */
-export function argumentProblem(schema: JsonObject, value: JsonValue): ArgumentProblem | undefined {
+/** What is wrong with this value, or nothing. `whole` is what problems of all of it call it. */
+export function valueProblem(
+  schema: JsonObject,
+  value: JsonValue,
+  whole: string,
+): ValueProblem | undefined {
   const compiled = compiledOf(schema);
   if ('message' in compiled) return { kind: 'schema', message: compiled.message };
   const valid: boolean = compiled.validate(value);
   if (valid) return undefined;
-  const problems = [...new Set((compiled.validate.errors ?? []).map(sayProblem))];
+  const errors = compiled.validate.errors ?? [];
+  const problems = [...new Set(errors.map((error) => sayProblem(error, whole)))];
   const more = Math.max(0, problems.length - problemsMax);
-  return { kind: 'arguments', problems: problems.slice(0, problemsMax), more };
+  return { kind: 'value', problems: problems.slice(0, problemsMax), more };
 }

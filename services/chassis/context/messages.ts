@@ -1,22 +1,37 @@
 /**
- * Messages of a conversation with a model as the log holds them: what an agent adds, and the answer
- * that it reads. The gateway has the same shapes in its port; a test holds the two together.
+ * Messages of a conversation with a model, as the log holds them: what an agent says, what a model answers, and the
+ * answer as an agent reads it. Shared by who asks (worker pool), who sends (model gateway) and who looks (replay).
  */
 
-import type { JsonValue } from '../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 
-/** `arguments` is text if the model did not write JSON. `id` is the provider's own. */
+/** A call that a model asks for. `arguments` is text if it did not write JSON. `id` is the provider's own. */
 export type ModelToolCall = Readonly<{ id: string; name: string; arguments: JsonValue }>;
+
+/** A tool that is offered to a model. */
+export type ModelTool = Readonly<{ name: string; description: string; inputSchema: JsonObject }>;
 
 /** What an agent says to its model. */
 export type NewMessage =
-  | Readonly<{ role: 'system' | 'user'; text: string }>
+  | Readonly<{ role: 'system'; text: string }>
+  | Readonly<{ role: 'user'; text: string }>
   | Readonly<{
       role: 'tool';
       toolCallId: string;
       toolName: string;
       result: JsonValue;
       isError: boolean;
+    }>;
+
+/** One message of a conversation, oldest first. */
+export type ModelMessage =
+  | NewMessage
+  | Readonly<{
+      role: 'assistant';
+      text: string;
+      toolCalls: readonly ModelToolCall[];
+      /** What the provider wants back with its own message; opaque to everybody else. */
+      reasoning?: JsonValue;
     }>;
 
 /** What a model said: text, and the calls that it wants made before it goes on. */

@@ -1,0 +1,67 @@
+/** The fold of conversations: how long the gateway keeps what an agent and its model have said. */
+
+import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
+import { answer, ask, type Conversation } from '../chassis/context/conversation.ts';
+import type { ModelMessage } from '../chassis/context/messages.ts';
+import { conversationFor } from '../chassis/context/model-context.ts';
+import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import type { ModelCallEntry, ModelGatewayState } from './state.ts';
+
+/** `task` where another attempt may go on with it; `over` once its agent is gone. */
+export type KeptConversation = Conversation & Readonly<{ task?: string; over?: true }>;
+
+type Conversations = Members<KeptConversation>;
+
+/** A request for a summary: the steps that it is about, and its own messages. */
+export function summaryOf(seen: SeenEvent<'model.requested'>): Pick<ModelCallEntry, 'summary'> {
+  const { summarises } = seen.data;
+  if (summarises === undefined) return {};
+  const asked = bodyOf(seen.content.messages, []) as unknown as readonly ModelMessage[];
+  return { summary: { summarises, asked } };
+}
+
+/**
+ * What was said with this request. The conversation of one attempt is kept for the next one, where the agent's template
+ * says that it goes on.
+ */
+export function talk(state: ModelGatewayState, seen: SeenEvent<'model.requested'>): Conversations {
+  const { agent, agentName, task } = seen.data;
+  const { conversations, resuming = [] } = state;
+  const { over: _over, ...known } = conversationFor(conversations, seen) as KeptConversation;
+  const asked = ask(known, seen);
+  if (!resuming.includes(agentName)) return withMember(conversations, agent, asked);
+  const earlier = Object.entries(conversations).filter(([, one]) => one.over && one.task === task);
+  const rest = earlier.reduce((all, [name]) => withoutMember(all, name), conversations);
+  return withMember(rest, agent, { ...asked, task });
+}
+
+/** What was said with this answer. Nobody hears one that came after its agent's end, or one that is a summary. */
+export function heard(
+  conversations: Conversations,
+  entry: ModelCallEntry,
+  seen: SeenEvent<'model.completed'>,
+): Conversations {
+  const known = memberOf(conversations, entry.agent);
+  if (known === undefined || known.over === true || entry.summary !== undefined)
+    return conversations;
+  return withMember(conversations, entry.agent, answer(known, seen));
+}
+
+/** The conversations without that of this agent, which did what it was for. */
+export const completed = (conversations: Conversations, agent: string): Conversations =>
+  memberOf(conversations, agent)?.task === undefined
+    ? conversations
+    : withoutMember(conversations, agent);
+
+/** The conversations once this agent is gone: what another attempt may go on with stays. */
+export function dropped({ conversations, ended }: ModelGatewayState, agent: string): Conversations {
+  const known = memberOf(conversations, agent);
+  if (known?.task === undefined || ended.session) return withoutMember(conversations, agent);
+  return withMember(conversations, agent, { ...known, over: true });
+}
+
+/** The conversations once the session has ended: nothing is tried again. */
+export function afterSession(conversations: Conversations): Conversations {
+  const live = Object.entries(conversations).filter(([, { over }]) => over !== true);
+  return Object.fromEntries(live);
+}
