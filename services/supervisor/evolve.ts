@@ -195,11 +195,12 @@ type TimerEvent = SeenEvent<'timer.set' | 'timer.cancelled' | 'timer.fired'>;
 
 function onTimer(state: SupervisorState, event: TimerEvent): SupervisorState {
   const { timer } = event.data;
-  const { [timer]: dueAtMs, ...others } = state.timers;
   if (event.type === 'timer.set') {
-    if (dueAtMs === event.data.dueAtMs) return state;
-    return { ...state, timers: { ...others, [timer]: event.data.dueAtMs } };
+    if (state.timers[timer] === event.data.dueAtMs) return state;
+    // One copy: a wide plan sets a thousand.
+    return { ...state, timers: { ...state.timers, [timer]: event.data.dueAtMs } };
   }
+  const { [timer]: dueAtMs, ...others } = state.timers;
   if (dueAtMs === undefined) return state;
   if (event.type === 'timer.cancelled') return { ...state, timers: others };
   if (dueAtMs !== event.data.dueAtMs) return state;
