@@ -139,6 +139,21 @@ function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefine
       const again = attempt > 1 ? `attempt ${attempt}` : undefined;
       return busy('task', task, joined(`given to ${agent} in ${pool}`, again));
     }
+    case 'task.expanded': {
+      const { task, kind, count: children, begins } = event.data;
+      if (begins) tasks.set(task, event.atMs);
+      if (children === 0) return busy('task', task, 'begins, and waits to be woken');
+      const said = {
+        work: 'next round',
+        review: 'goes to its reviewer',
+        iteration: 'next iteration',
+      };
+      return busy(
+        'task',
+        task,
+        kind === 'branch' ? count(children, 'branch', 'branches') : said[kind],
+      );
+    }
     case 'task.completed': {
       const { task } = event.data;
       return good(

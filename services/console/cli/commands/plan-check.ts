@@ -1,4 +1,5 @@
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { compareProblems } from '../../../chassis/catalog/problem.ts';
 import { packageRoot } from '../../../chassis/config/package-root.ts';
 import { type Call, type CommandSpec, listOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -25,17 +26,16 @@ export const planCheck: CommandSpec = {
       return problems.length === 0 ? exitCodes.done : exitCodes.failed;
     }
     const { green, red, bold, dim } = call.terminal.colors;
-    for (const { line, column, reason, fix } of problems) {
-      const place = `${relative(call.workingDir, resolve(call.workingDir, file))}:${line}:${column}`;
-      call.terminal.out(`${bold(place)}  ${reason}\n${dim('fix')}  ${fix}\n`);
+    for (const { line, column, reason, fix } of [...problems].sort(compareProblems)) {
+      call.terminal.out(`${bold(`${file}:${line}:${column}`)}  ${reason}\n${dim('fix')}  ${fix}\n`);
     }
     if (problems.length > 0) {
       call.terminal.out(`${red(count(problems.length, 'problem'))}\n`);
       return exitCodes.failed;
     }
-    call.terminal.out(
-      `${green('ok')}  ${plan?.name} ${plan?.version}, ${count(plan?.tasks.length ?? 0, 'task')}\n`,
-    );
+    const tasks = plan?.planning === undefined ? plan?.tasks.length : undefined;
+    const made = tasks === undefined ? 'tasks from a model' : count(tasks, 'task');
+    call.terminal.out(`${green('ok')}  ${plan?.name} ${plan?.version}, ${made}\n`);
     return exitCodes.done;
   },
 };
