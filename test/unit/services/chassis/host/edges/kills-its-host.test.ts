@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { event } from '../../../../../../schemas/event.ts';
 import { deadLettersTopic, presenceTopic } from '../../../../../../schemas/topics.ts';
 import type { Heartbeat } from '../../../../../../services/chassis/host/presence.ts';
 import { createFixedCodec } from '../../../../../../services/chassis/log/codec.ts';
 import { CounterWorld, sent, topic } from '../../../../../support/counter-world.ts';
+import { idleLogic } from '../../../../../support/placed-record.ts';
 
 /** Issue 4, 1b.12: an event that kills its host, among 64 partitions of innocent ones. */
 
@@ -132,6 +134,45 @@ describe('an event that kills its host, among 64 partitions of innocent ones', (
     expect(innocent.filter((session) => world.countOf(session).answered !== 1)).toEqual([]);
     expect(innocent.flatMap((session) => world.entry(session).core.failed)).toEqual([]);
   });
+});
+
+/** Sets a timer at its opening, and answers when it fired. */
+const waiter = idleLogic<Readonly<{ opened: number; set: number; fired: number; told: number }>>({
+  name: 'counter',
+  initial: () => ({ opened: 0, set: 0, fired: 0, told: 0 }),
+  evolve(state, { type }) {
+    if (type === 'session.opened') return { ...state, opened: 1 };
+    if (type === 'timer.set') return { ...state, set: 1 };
+    if (type === 'timer.fired') return { ...state, fired: 1 };
+    return type === 'task.skipped' ? { ...state, told: 1 } : state;
+  },
+  answers: ({ type }) => type === 'session.opened' || type === 'timer.fired',
+  decide({ opened, set, fired, told }, { nowMs }) {
+    if (opened > set) return [event('timer.set', { timer: 't', dueAtMs: nowMs + 3_000 })];
+    return fired > told ? [event('task.skipped', { task: 't', because: 'counted' })] : [];
+  },
+});
+
+test('a timer whose answer kills its host is in the log before it is answered by the next one', async () => {
+  const world = await CounterWorld.start({}, 4);
+  const hosts = new Succession(world, (session) => session === guilty);
+  world.servicesOf = (host) => {
+    const decide: typeof waiter.decide = (state, input) => {
+      if ((state as { fired: number }).fired > 0) world.onDecide(host, input.session.session);
+      return waiter.decide(state, input);
+    };
+    return [{ logic: { ...waiter, decide }, topics: [topic] }];
+  };
+  await hosts.next();
+  for (const session of [...innocent, guilty]) world.open(session);
+  await hosts.run(120_000);
+  expect(world.typesOf(guilty)).toContain('timer.fired');
+  const [said] = world.eventsOf(guilty, 'decision.failed');
+  expect(said?.data).toMatchObject({ service: 'counter', code: 'POISON' });
+  // The first took the timer with it: it was answered before it was in the log.
+  expect(hosts.died.length).toBeLessThanOrEqual(5);
+  for (const session of innocent)
+    expect(world.typesOf(session).filter((type) => type === 'task.skipped')).toHaveLength(1);
 });
 
 test('hosts that die of something else make no session poison', async () => {
