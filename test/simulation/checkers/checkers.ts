@@ -12,6 +12,7 @@ import { effectsPermitted } from './effects-permitted.ts';
 import { factsOnce } from './facts-once.ts';
 import { goalsGoOn } from './goals-go-on.ts';
 import { keysSerial } from './keys-serial.ts';
+import { lettersWritten } from './letters-written.ts';
 import { machinesLegal } from './machines-legal.ts';
 import { memberOrder } from './member-order.ts';
 import { noSurprises } from './no-surprises.ts';
@@ -50,6 +51,7 @@ const checkers: readonly Checker[] = [
   sinkRows,
   goalsGoOn,
   factsOnce,
+  lettersWritten,
   spendInBudget,
   spendInDay,
 ];

@@ -16,19 +16,31 @@ function isDue(history: History, line: Line, session: SessionHistory): boolean {
   });
 }
 
+const answersOfBudgets: ReadonlySet<string> = new Set(['budget.granted', 'budget.refused']);
+
+/** How much more, or less, it waits for budget logs after this line. */
+const waitsMore = ({ step }: Line): number =>
+  step.events.reduce((sum, { type }) => {
+    if (type === 'budget.requested') return sum + 1;
+    return answersOfBudgets.has(type) ? sum - 1 : sum;
+  }, 0);
+
 /**
  * At every place of the log, not only at its end: an open session of a goal has a timer, an open call (its deadline ends
- * it), a delivery, or a decision that is due.
+ * it), a delivery, a question that another log is to answer, or a decision that is due.
  */
 export const goalsGoOn: Checker = ({ history }) =>
   [...history.sessions.values()]
     .filter(({ session }) => session.startsWith('ses_'))
-    .flatMap((session) =>
-      session.lines.flatMap((line) => {
+    .flatMap((session) => {
+      let waiting = 0;
+      return session.lines.flatMap((line) => {
+        waiting += waitsMore(line);
         const { core } = line.step;
+        if (waiting > 0) return [];
         if (core.status !== 'open' || Object.keys(core.timers).length > 0) return [];
         if (Object.keys(core.calls).length > 0 || isDue(history, line, session)) return [];
         const detail = `${session.session} in ${line.topic}/${line.partition} waits for nothing after @${line.offset}`;
         return [{ rule, detail }];
-      }),
-    );
+      });
+    });

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { presenceTopic, resultsTopic, watermarksTopic } from '../../../schemas/topics.ts';
+import {
+  deadLettersTopic,
+  presenceTopic,
+  resultsTopic,
+  watermarksTopic,
+} from '../../../schemas/topics.ts';
 import type { BlobPort } from '../../../services/chassis/content/blobs.ts';
 import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
@@ -28,6 +33,7 @@ export type Run = Readonly<{
   results: readonly LogRecord[];
   watermarks: readonly LogRecord[];
   presence: readonly LogRecord[];
+  deadLetters: readonly LogRecord[];
   witness: Witness;
   /** All records of the session topics, by `topic/partition`. */
   logs: ReadonlyMap<string, readonly LogRecord[]>;
@@ -151,6 +157,7 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
     history: await History.read(logsOf(world, logTopics), { codec, blobs, logics }),
     watermarks: world.recordsOf(watermarksTopic).flat(),
     presence: world.recordsOf(presenceTopic).flat(),
+    deadLetters: world.recordsOf(deadLettersTopic).flat(),
     witness: world.witness,
     seen: disturber.seen,
     runaway: world.runaway,
