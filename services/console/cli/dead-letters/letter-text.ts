@@ -29,14 +29,14 @@ export function textOfLetter(colors: Colors, letter: Letter, retry: Retry): stri
     ['service', service],
     ['record', record],
     ['bytes', bytes === undefined ? undefined : String(bytes)],
-    ['retry', retryText(retry)],
+    ['retry', letter.acts.length === 0 ? retryText(retry) : undefined],
   ] as const;
   const lines = about.flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [`${bold(name.padEnd(9))}${value}\n`],
   );
   const acts = letter.acts.map(
     ({ act, by, at, reason: why, goalId: as }) =>
-      `${bold(act.padEnd(9))} by ${by} at ${at}: ${why}${as === undefined ? '' : ` (goal ${as})`}\n`,
+      `${bold(act.padEnd(9))}by ${by} at ${at}: ${why}${as === undefined ? '' : ` (goal ${as})`}\n`,
   );
   return `${lines.join('')}${acts.join('')}${originalText(letter, dim)}`;
 }
