@@ -115,6 +115,11 @@ export class Ownership {
     else this.retryAfter(delayMs, () => this.request(acceptance));
   }
 
+  /** A turn of the own epoch did not count: its numbers are wrong, and those of all that follow. */
+  renewVoid(acceptance: AcceptanceState): void {
+    if (!ablated('2b')) this.renew(acceptance);
+  }
+
   /** A broker that takes epochs and refuses what is decided under them must not be asked without end. */
   private renewalDelayMs(): number {
     const nowMs = this.parts.ports.clock.nowMs();

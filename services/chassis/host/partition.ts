@@ -173,8 +173,7 @@ export class Partition {
     if (accepted && record.body !== undefined) this.fold(record as PlacedRecord);
     else if (accepted && header.kind === 'checkpoint')
       this.table.noteCheckpoint(header, record.offset);
-    else if (!accepted && this.isOwnTurn(header) && !ablated('2b'))
-      this.ownership.renew(this.log.acceptance);
+    else if (!accepted && this.isOwnTurn(header)) this.ownership.renewVoid(this.log.acceptance);
     this.settler.landed(this.table.get(session), header.id);
   }
 
