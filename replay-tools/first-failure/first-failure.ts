@@ -80,11 +80,13 @@ const behindDecision = (history: History, failed: Happening): Happening | undefi
 const ofSetUp: ReadonlySet<string> = new Set(['known', 'role', 'risk']);
 
 /** What came from outside of the log, or is a fact of the service that decided it. */
-function isOrigin(one: Happening): boolean {
+function isOrigin(history: History, one: Happening): boolean {
   const { type } = one.event;
   if (one.isInput && type !== 'timer.fired') return true;
   if (type === 'model.denied') return textIn(one, 'code') !== 'BUDGET_EXHAUSTED';
-  return ['plan.rejected', 'tool.unknown', 'delivery.refused'].includes(type);
+  // A plan that a model made is rejected for what the model answered.
+  if (type === 'plan.rejected') return causeOf(history, one)?.event.type === 'session.opened';
+  return ['tool.unknown', 'delivery.refused'].includes(type);
 }
 
 type Step = Readonly<{ to: Happening | undefined; ends: boolean }>;
@@ -141,7 +143,7 @@ function chainFrom(history: History, outcome: Happening): readonly Happening[] {
   const seen = new Set([outcome.address]);
   for (;;) {
     const [at] = chain;
-    if (at === undefined || isOrigin(at)) return chain;
+    if (at === undefined || isOrigin(history, at)) return chain;
     const { to, ends } = stepBack(history, at);
     if (to === undefined || seen.has(to.address)) return chain;
     seen.add(to.address);

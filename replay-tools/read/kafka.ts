@@ -2,14 +2,17 @@ import { firstGeneration, lanes, sessionTopic, topics } from '../../schemas/topi
 import type { BlobPort } from '../../services/chassis/content/blobs.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import type { LaneTable } from '../../services/chassis/host/lane-table.ts';
-import type { Codec } from '../../services/chassis/log/codec.ts';
+import { Watermarks } from '../../services/chassis/host/watermarks.ts';
+import { type Codec, createFixedCodec } from '../../services/chassis/log/codec.ts';
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { Bounds, LogPort, LogRecord, PartitionName } from '../../services/chassis/log/port.ts';
+import type { AcceptanceState } from '../../services/chassis/protocol/acceptance.ts';
 import {
   parseHeader,
   type RecordBody,
   type RecordHeader,
 } from '../../services/chassis/protocol/record.ts';
+import { quietLogger } from '../../services/chassis/telemetry/quiet-logger.ts';
 import { fillFromBlobs } from './contents.ts';
 import { boundsIfThere, everyLaneTopic, readLaneTable } from './lane-table.ts';
 import { readPartition } from './partition-reader.ts';
@@ -86,7 +89,28 @@ async function* recordsOf(
 
 const after = ({ high }: Bounds): Bounds => ({ low: high, high: Number.POSITIVE_INFINITY });
 
-function sourceAt(reading: LogReading, place: Place, session: string): SessionSource {
+/** Where the janitor cut the log, and who owned what there; nothing where it was not cut, or not by a janitor. */
+async function ownersAt(
+  log: LogPort,
+  { topic, partition, bounds }: Place,
+): Promise<AcceptanceState> {
+  if (bounds.low === 0) return {};
+  const watermarks = new Watermarks({ log, logger: quietLogger, codec: createFixedCodec() });
+  await watermarks.start();
+  try {
+    await watermarks.current();
+    const trim = watermarks.trimAt({ topic, partition });
+    return trim?.offset === bounds.low ? trim.acceptance : {};
+  } finally {
+    await watermarks.stop();
+  }
+}
+
+async function sourceAt(
+  reading: LogReading,
+  place: Place,
+  session: string,
+): Promise<SessionSource> {
   const { topic, partition, bounds } = place;
   return {
     session,
@@ -94,7 +118,7 @@ function sourceAt(reading: LogReading, place: Place, session: string): SessionSo
     partition,
     origin: `kafka ${topic}/${partition}`,
     from: bounds.low,
-    acceptance: {},
+    acceptance: await ownersAt(reading.log, place),
     whole: bounds.low === 0,
     records: () => recordsOf(reading, place, { session, bounds }),
     later: () => recordsOf(reading, place, { session, bounds: after(bounds) }),
@@ -115,7 +139,7 @@ export async function readFromLog(
   for (const one of searched) {
     const place = await placeIn(reading.log, one, session);
     if (place !== undefined && (await holds(reading.log, place, session)))
-      return sourceAt(reading, place, session);
+      return await sourceAt(reading, place, session);
   }
   const fix =
     'list sessions with `longrein session list`, or read an export or ClickHouse if the log was trimmed';

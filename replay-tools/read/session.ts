@@ -12,6 +12,7 @@ import {
   type SessionCore,
   unknownSession,
 } from '../../services/chassis/protocol/session-core.ts';
+import { restoredCore } from './restored-core.ts';
 import { type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
 
 /** One session with the rules of the log applied: which records count, and what they bring. */
@@ -40,6 +41,8 @@ export type JudgedSession = Readonly<{
   acceptance: AcceptanceState;
   /** Records of other sessions that were read for acceptance. */
   others: number;
+  /** The beginning is gone: judged from a checkpoint on, which knew all up to this offset. */
+  restoredAt?: number;
 }>;
 
 /** A record that can be folded. */
@@ -59,24 +62,45 @@ function judge(record: SourceRecord, accepted: boolean, core: SessionCore): Judg
   return { record, verdict: 'ignored', step, ...ignored };
 }
 
+type Read = Readonly<{ record: SourceRecord; accepted: boolean }>;
+
+/** Judges records in order, from what is known before them. Those up to `after` are behind it. */
+function judgeAll(read: readonly Read[], start: SessionCore, after = -1) {
+  const records: JudgedRecord[] = [];
+  let core = start;
+  for (const { record, accepted } of read) {
+    const isBehind = record.offset <= after && record.header.kind !== 'checkpoint';
+    const judged: JudgedRecord = isBehind
+      ? { record, verdict: 'ignored', ignored: 'unknown-session' }
+      : judge(record, accepted, core);
+    core = judged.step?.core ?? core;
+    records.push(judged);
+  }
+  return { records, core };
+}
+
+/** Where the beginning is gone, from the first checkpoint on. */
+function judgeRest(read: readonly Read[], whole: ReturnType<typeof judgeAll>) {
+  if (whole.core.status !== 'unknown') return whole;
+  const counting = read.filter(({ accepted, record }) => accepted && isPlaced(record));
+  const known = restoredCore(counting.map(({ record }) => record));
+  if (known === undefined) return whole;
+  return { ...judgeAll(read, known.core, known.offset), restoredAt: known.offset };
+}
+
 /** Reads a session and judges each of its records. Throws LongreinError SESSION_UNKNOWN, and what the source throws. */
 export async function judgeSession(source: SessionSource): Promise<JudgedSession> {
   const acceptance = copyAcceptance(source.acceptance);
-  const records: JudgedRecord[] = [];
-  let core = unknownSession(source.session);
+  const read: Read[] = [];
   let others = 0;
   for await (const record of source.records()) {
     // A rehearsal has no owners: what it holds was decided to count when it was made.
     const accepted = accept(acceptance, record.header) || source.fork !== undefined;
-    if (record.header.session !== source.session) {
-      others += 1;
-      continue;
-    }
-    const judged = judge(record, accepted, core);
-    core = judged.step?.core ?? core;
-    records.push(judged);
+    if (record.header.session === source.session) read.push({ record, accepted });
+    else others += 1;
   }
-  if (records.length > 0) return { source, records, core, acceptance, others };
+  const judged = judgeRest(read, judgeAll(read, unknownSession(source.session)));
+  if (read.length > 0) return { source, ...judged, acceptance, others };
   const fix = 'list sessions with `longrein session list`';
   throw sessionUnknown(source.session, source.origin, fix);
 }

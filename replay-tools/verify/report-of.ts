@@ -38,11 +38,17 @@ function releasesOf({ records }: JudgedSession): readonly string[] {
   return [...new Set(bodies.flatMap((body) => (body.kind === 'turn' ? [body.release] : [])))];
 }
 
-function sourceWarnings({ source, core }: JudgedSession): string[] {
+function sourceWarnings({ source, core, restoredAt }: JudgedSession): string[] {
   const warnings: string[] = [];
+  const isKnown = Object.keys(source.acceptance).length > 0;
+  const owners = isKnown ? '' : ', and which owner was current there is not known';
   if (!source.whole)
     warnings.push(
-      `${source.origin} begins at offset ${source.from}: what was before is gone, and which owner was current there is not known`,
+      `${source.origin} begins at offset ${source.from}: what was before is gone${owners}`,
+    );
+  if (restoredAt !== undefined)
+    warnings.push(
+      `the beginning of the session was cut by retention: it is verified from a checkpoint that knew all up to offset ${restoredAt}`,
     );
   if (core.status === 'unknown')
     warnings.push('the beginning of the session is not there: nothing could be decided again');

@@ -11,7 +11,7 @@ function verdictLine({ identical, complete, status, differences }: VerifyReport)
   return `IDENTICAL${sofar}${complete ? '' : ', some of it by hash only'}`;
 }
 
-function differenceLines(difference: Difference, palette: Palette): string[] {
+export function differenceLines(difference: Difference, palette: Palette): string[] {
   const { service, record, offset, eventIndex, eventType, message, release, behaviour } =
     difference;
   const event = eventIndex === undefined ? '' : `, event ${eventIndex} (${eventType ?? ''})`;

@@ -68,9 +68,12 @@ export class ServiceLines {
   private readonly causes = new Map<string, Set<string>>();
   private readonly passed: JudgedRecord[] = [];
   private readonly session: string;
+  /** Why nothing can be folded from the beginning; undefined where it is there. */
+  private readonly gone: Blindness | undefined;
 
   constructor(judged: JudgedSession, logics: LogicLookup) {
     this.session = judged.source.session;
+    this.gone = withoutBeginning(judged);
     for (const one of judged.records) {
       const want = wantOf(one);
       const logic = want === undefined ? undefined : logics(want.service, want.behaviour);
@@ -90,7 +93,9 @@ export class ServiceLines {
 
   private newLine(logic: AnyLogic, root: string): Line {
     const entry = newEntry(logic, this.session);
-    return { logic, root, entry, blind: undefined, wanted: new Map(), open: 0 };
+    // What starts from a checkpoint is folded as soon as it is reached.
+    const blind = root === '' ? this.gone : undefined;
+    return { logic, root, entry, blind, wanted: new Map(), open: 0 };
   }
 
   /** The state that this record is about, or why there is none; undefined where it refers to nothing before it. */
@@ -98,7 +103,7 @@ export class ServiceLines {
     const kept = this.kept.get(record);
     if (kept !== undefined) return kept;
     const key = this.lineOf.get(record) ?? '';
-    return this.lines.get(key)?.blind;
+    return this.lines.get(key)?.blind ?? this.gone;
   }
 
   /** The record, which counted, was checked. */
@@ -202,6 +207,14 @@ export class ServiceLines {
 
 export const hasGap = (record: PlacedRecord): boolean =>
   contentsOf(record.body).some(({ content }) => content.body === undefined);
+
+/** The log was cut, and what was before is only known as far as checkpoints hold it. */
+function withoutBeginning({ restoredAt, records }: JudgedSession): Blindness | undefined {
+  const first = records.find(({ verdict }) => verdict === 'effective')?.record;
+  if (restoredAt === undefined || first === undefined || !isPlaced(first)) return undefined;
+  const message = 'what led to it was cut by retention';
+  return { kind: 'missing', message, record: first };
+}
 
 const blindness = (record: PlacedRecord, error: Error): Blindness => ({
   kind: hasGap(record) ? 'missing' : 'broken',

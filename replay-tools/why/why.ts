@@ -29,6 +29,7 @@ export type OpenSession = (session: string) => Promise<SessionSource | undefined
 const senders: Readonly<Record<string, readonly string[]>> = {
   'session.opened': ['goal.admitted'],
   'session.cancel-requested': ['goal.cancel-forwarded'],
+  'session.signalled': ['goal.signal-forwarded'],
 };
 
 /** Where an input came from that another log sent here. */

@@ -1,13 +1,13 @@
-import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Verdict } from '../../../../replay-tools/backtest/backtest.ts';
 import { LongreinError, toError } from '../../../chassis/errors.ts';
 import { sha256 } from '../../../chassis/protocol/hash.ts';
 import { type Call, type CommandSpec, textOption } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
-import { asObjects, readRows } from '../query-rows.ts';
 import { layoutOf, sourceOptions, tell, wantedOf } from '../replay-call.ts';
 import { settingOf } from '../replay-settings.ts';
+import { progressOf, sessionsOver } from '../session-choice.ts';
 
 const candidates = ['plan', 'policy', 'prompt', 'system', 'model', 'tool'] as const;
 
@@ -29,7 +29,7 @@ export const replayBacktest: CommandSpec = {
     ...sourceOptions.filter(({ flags }) => flags.startsWith('--source')),
   ],
   examples: [
-    `longrein replay backtest --policy new.yaml --over "SELECT session_id FROM sessions WHERE tenant = 'acme'"`,
+    `longrein replay backtest --policy new.yaml --over "SELECT session_id FROM sessions WHERE tenant_id = 'acme'"`,
     'longrein replay backtest --model scripted/other --over exports --sample 100 --state run.jsonl',
   ],
   async run(call) {
@@ -55,23 +55,8 @@ export const replayBacktest: CommandSpec = {
 
 async function sessionsOf(call: Call): Promise<readonly string[]> {
   const over = textOption(call, 'over');
-  if (over === undefined)
-    throw new UsageError('--over is missing', 'Give SQL that selects session_id, or a directory.');
-  const directory = resolve(call.workingDir, over);
-  if (!/\s/.test(over) && (await stat(directory).catch(() => undefined))?.isDirectory()) {
-    const names = (await readdir(directory)).filter((name) => name.endsWith('.jsonl')).sort();
-    return names.map((name) => join(directory, name));
-  }
-  const { queryClickhouse } = await import('../clickhouse-query.ts');
-  const { text } = await queryClickhouse(call.environment, {
-    sql: over,
-    format: 'JSONCompact',
-    parameters: {},
-  });
-  const rows = asObjects(readRows(text));
-  if (rows.length > 0 && rows[0]?.['session_id'] === undefined)
-    throw new UsageError('the query of --over gives no column session_id', 'Select session_id.');
-  return rows.map((row) => String(row['session_id']));
+  if (over !== undefined) return await sessionsOver(call, over);
+  throw new UsageError('--over is missing', 'Give SQL that selects session_id, or a directory.');
 }
 
 /** The same sessions every time, spread over all of them. */
@@ -90,15 +75,14 @@ async function runAll(call: Call, run: Run): Promise<readonly Verdict[]> {
   const path = file === undefined ? undefined : resolve(call.workingDir, file);
   const known = await readState(path, run.key);
   const verdicts: Verdict[] = [];
-  const isShown = call.terminal.errIsTty && !call.json;
+  const progress = progressOf(call, run.sessions.length);
   for (const [index, name] of run.sessions.entries()) {
     const verdict = known.get(name) ?? (await one(call, name, run.candidate));
     verdicts.push(verdict);
     if (path !== undefined && !known.has(name))
       await appendFile(path, `${JSON.stringify({ name, verdict })}\n`);
-    if (isShown) call.terminal.err(`\r${index + 1} of ${run.sessions.length} sessions`);
+    progress(index + 1);
   }
-  if (isShown && run.sessions.length > 0) call.terminal.err('\r\x1b[K');
   return verdicts;
 }
 

@@ -1,6 +1,6 @@
 import childProcess from 'node:child_process';
 import dns from 'node:dns';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
@@ -172,6 +172,24 @@ describe('nothing is touched', () => {
     await Promise.race([tried, new Promise((resolve) => setTimeout(resolve, 2_000).unref())]);
     expect(attempts.length).toBeGreaterThan(0);
     attempts.length = 0;
+  });
+});
+
+describe('a gate over many sessions', () => {
+  test('passes where all are identical, and does not where one differs or cannot be read', async () => {
+    const gate = async () => {
+      const { code, stdout } = await run(['replay', 'verify', '--over', 'gate', '--json']);
+      return { code, document: JSON.parse(stdout) as Record<string, unknown> };
+    };
+    const directoryOf = (name: string): string => join(directory, 'gate', name);
+    mkdirSync(join(directory, 'gate'));
+    expect((await gate()).code).toBe(1);
+    copyFileSync(join(directory, 'failed.jsonl'), directoryOf('a.jsonl'));
+    copyFileSync(join(directory, 'asked.jsonl'), directoryOf('b.jsonl'));
+    const passed = await gate();
+    expect(passed).toMatchObject({ code: 0, document: { sessions: 2, identical: 2, byHash: 0 } });
+    writeFileSync(directoryOf('c.jsonl'), 'no export\n');
+    expect(await gate()).toMatchObject({ code: 1, document: { identical: 2, unreadable: 1 } });
   });
 });
 
