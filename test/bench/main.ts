@@ -2,6 +2,7 @@ import { readRuntimeConfig } from '../../services/chassis/config/runtime-config.
 import { agentLoop } from './agent-loop.ts';
 import { agentSteps } from './agent-steps.ts';
 import { machine, print } from './figures.ts';
+import { idleSessions } from './idle-sessions.ts';
 import { memory } from './memory.ts';
 import { firstEvent, scheduling } from './plans.ts';
 import { rawHop } from './raw-client.ts';
@@ -10,7 +11,7 @@ import { turns } from './turns.ts';
 
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
-/** Every figure, or those whose names are given: hop, loop, steps, plans, store, memory. */
+/** Every figure, or those whose names are given: hop, loop, steps, plans, store, memory, idle. */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
   const config = readRuntimeConfig({ ...process.env, LONGREIN_LOG_LEVEL: 'error' });
@@ -25,4 +26,5 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   }
   if (wants('store')) await storeRows(config);
   if (wants('memory')) await memory();
+  if (wants('idle')) await idleSessions();
 }
