@@ -5,7 +5,7 @@ import { packageRoot } from '../../services/chassis/config/package-root.ts';
 
 const block = /^```yaml (\S+)\n([\s\S]*?)^```$/gm;
 
-/** The files that a document shows: code blocks that say a path after `yaml`. */
+/** The files that a document of this package shows, by path: code blocks that say one after `yaml`. Throws if there is none. */
 export function filesOfDocument(path: string): Readonly<Record<string, string>> {
   const text = readFileSync(join(packageRoot, path), 'utf8');
   const files = [...text.matchAll(block)].map(([, name = '', body = '']) => [name, body] as const);
