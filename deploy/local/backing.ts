@@ -7,6 +7,7 @@ import { LongreinError } from '../../services/chassis/errors.ts';
 import { ensureArtifacts } from './artifacts.ts';
 import { brokerAddress, brokerReady, launchBroker } from './broker.ts';
 import { clickhouseReady, clickhouseUrl, launchClickhouse } from './clickhouse-process.ts';
+import { clickhouseToken, withToken } from './clickhouse-token.ts';
 import type { LocalSettings } from './config.ts';
 import { findJava } from './java.ts';
 import { freePorts } from './ports.ts';
@@ -47,10 +48,12 @@ export async function startClickhouse(options: BackingOptions): Promise<void> {
   if (settings.clickhouseUrl !== undefined) {
     return book.address({ clickhouseUrl: withoutCredentials(settings.clickhouseUrl) });
   }
+  const token = await clickhouseToken(settings);
   await withSecondTry(options, ['clickhouse'], async (fresh) => {
-    const { record, ready } = await launchOrKeep(options, clickhouseService(settings), fresh);
+    const service = clickhouseService(settings, token);
+    const { record, ready } = await launchOrKeep(options, service, fresh);
     await ready;
-    await book.address({ clickhouseUrl: clickhouseUrl(record) });
+    await book.address({ clickhouseUrl: withToken(clickhouseUrl(record), token) });
   });
 }
 
@@ -153,12 +156,12 @@ function registryService(
   };
 }
 
-function clickhouseService(settings: LocalSettings): Service {
+function clickhouseService(settings: LocalSettings, token: string): Service {
   return {
     name: 'clickhouse',
     ports: ['clickhouse'],
     prepare: () => Promise.resolve(),
-    launch: ([port = 0]) => launchClickhouse(settings, port),
+    launch: ([port = 0]) => launchClickhouse(settings, port, token),
     ready: clickhouseReady,
     address: clickhouseUrl,
   };

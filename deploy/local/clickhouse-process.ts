@@ -12,10 +12,14 @@ import { probeClickhouse } from './probes.ts';
 import { type ProcessRecord, startDetached } from './processes.ts';
 import { waitUntilReady } from './readiness.ts';
 
-/** Starts the engine on a port. Throws NOT_BUILT or PROCESS_START. */
+/**
+ * Starts the engine on a port; with a token it answers only who shows it. Throws NOT_BUILT or
+ * PROCESS_START.
+ */
 export async function launchClickhouse(
   settings: LocalSettings,
   port: number,
+  token?: string,
 ): Promise<ProcessRecord> {
   const entry = join(packageRoot(), 'dist', 'deploy', 'local', 'clickhouse', 'main.js');
   if (!existsSync(entry)) {
@@ -34,6 +38,7 @@ export async function launchClickhouse(
       ...engineVariables(settings.environment),
       LONGREIN_CLICKHOUSE_DIR: dataDir,
       LONGREIN_CLICKHOUSE_PORT: String(port),
+      ...(token === undefined ? {} : { LONGREIN_CLICKHOUSE_TOKEN: token }),
       // Read before any code runs; without it the engine starts itself a second time.
       UV_THREADPOOL_SIZE: String(threadsWanted),
     },

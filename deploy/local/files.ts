@@ -20,7 +20,8 @@ export async function writeJsonAtomic(path: string, value: unknown): Promise<voi
   await mkdir(dirname(path), { recursive: true });
   const part = partName(path);
   try {
-    await writeFile(part, `${JSON.stringify(value, null, 2)}\n`);
+    // Addresses may carry passwords.
+    await writeFile(part, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
     await rename(part, path);
   } finally {
     await rm(part, { force: true });

@@ -11,6 +11,8 @@ export type EventStoreConfig = Readonly<{
   password: string;
   /** How long one request may take, in milliseconds. */
   requestTimeoutMs: number;
+  /** Tables are made for a cluster with Keeper. */
+  replicated: boolean;
 }>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,6 +23,7 @@ const variables = z.object({
   LONGREIN_CLICKHOUSE_URL: z.url({ protocol: /^https?$/, error: urlError }).optional(),
   LONGREIN_CLICKHOUSE_USER: z.string().min(1).default('default'),
   LONGREIN_CLICKHOUSE_PASSWORD: z.string().default(''),
+  LONGREIN_CLICKHOUSE_REPLICATED: z.enum(['0', '1']).default('0'),
   LONGREIN_CLICKHOUSE_TIMEOUT_MS: z.coerce.number().int().min(1_000).max(600_000).default(30_000),
 });
 
@@ -43,6 +46,7 @@ export function readEventStoreConfig(
     user: read.LONGREIN_CLICKHOUSE_USER,
     password: read.LONGREIN_CLICKHOUSE_PASSWORD,
     requestTimeoutMs: read.LONGREIN_CLICKHOUSE_TIMEOUT_MS,
+    replicated: read.LONGREIN_CLICKHOUSE_REPLICATED === '1',
   };
 }
 

@@ -47,7 +47,7 @@ async function prepare(
   logger: Logger,
 ): Promise<void> {
   try {
-    await migrate(client, logger);
+    await migrate(client, logger, undefined, { replicated: config.replicated });
   } catch (thrown) {
     if (thrown instanceof LongreinError) throw thrown;
     const { code, message, fix, retryable } = insertFailure(thrown, []);

@@ -1,13 +1,17 @@
 import type { JsonObject } from '../../schemas/json.ts';
 import { isObject } from './decoded-record.ts';
 import type { RowDraft } from './row.ts';
+import type { EventContext } from './session-context.ts';
 
 /**
  * Members of an event's data that have columns of their own. Tokens and money stand only in the row
  * of the call that they were spent in, so that a sum over all rows counts nothing twice.
  */
 
+const UINT16 = 2 ** 16 - 1;
 const UINT32 = 2 ** 32 - 1;
+/** The last moment that a column can hold. */
+const timeMax = Date.UTC(2200, 0) - 1;
 
 /** Text, or nothing where it is none. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -74,5 +78,29 @@ export function fillHotColumns(row: RowDraft, type: string, data: JsonObject): v
   row.tool = textOf(data.tool);
   row.status = textOf(data.status);
   row.errorCode = textOf(data.code);
+  row.errorClass = textOf(data.class);
+  row.finishReason = textOf(data.finishReason);
+  row.attempt = wholeOf(data.attempt, UINT16);
+  row.step = wholeOf(data.step, UINT32);
+  row.toolVersion = textOf(data.toolVersion);
+  row.isolation = textOf(data.isolation);
+  row.sandboxId = textOf(data.sandbox);
   row.durationUs = wholeOf(Number(data.durationMs ?? 0) * 1_000);
+}
+
+/** Fills what the event leaves open from what its session has said before. */
+export function fillContext(row: RowDraft, context: EventContext | undefined): void {
+  if (context === undefined) return;
+  row.taskId ||= context.taskId ?? '';
+  row.agentId ||= context.agentId ?? '';
+  row.agentType ||= context.agentType ?? '';
+  row.pool ||= context.pool ?? '';
+  row.tool ||= context.tool ?? '';
+  row.toolVersion ||= context.toolVersion ?? '';
+  row.sandboxId ||= context.sandboxId ?? '';
+  row.release ||= context.release ?? '';
+  row.attempt = Math.max(row.attempt, Math.min(context.attempt ?? 0, UINT16));
+  row.step ||= Math.min(context.step ?? 0, UINT32);
+  row.taskAttempt ||= Math.min(context.taskAttempt ?? 0, UINT16);
+  row.requestedAtMs = wholeOf(context.requestedAtMs, timeMax);
 }

@@ -4,6 +4,7 @@ import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
 import { bodyOf, type DecodedRecord, decodeWith } from './decoded-record.ts';
 import { foreignRow, publicRow, unreadableRow } from './plain-rows.ts';
 import type { EventRow } from './row.ts';
+import type { EventContext } from './session-context.ts';
 import { sessionRows } from './session-rows.ts';
 
 /** What the rules of the log say of one record. */
@@ -13,6 +14,8 @@ export type Judgement = Readonly<{
   effectiveEvents: number;
   /** Who the session belongs to, for records that do not say so themselves. */
   session: SessionMeta | undefined;
+  /** What earlier events say about each of its events; nothing where that is nothing. */
+  contexts?: readonly (EventContext | undefined)[];
 }>;
 
 /** How many rows `rowsOf` will make. */

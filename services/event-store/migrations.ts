@@ -34,18 +34,50 @@ export async function migrate(
   client: ClickHouseClient,
   logger: MigrationLogger,
   migrations: readonly Migration[] = readMigrations(),
+  { replicated = false }: { replicated?: boolean } = {},
 ): Promise<MigrationReport> {
-  await client.command({ query: 'CREATE DATABASE IF NOT EXISTS longrein' });
-  await client.command({ query: migrationTable });
+  const shaped = replicated ? asReplicated : (statement: string): string => statement;
+  await client.command({ query: shaped('CREATE DATABASE IF NOT EXISTS longrein') });
+  await client.command({ query: shaped(migrationTable) });
   const applied = await appliedHashes(client);
   const newest = Math.max(0, ...migrations.map(({ version }) => version));
   checkApplied(applied, { migrations, newest });
   const missing = migrations.filter(({ version }) => !applied.has(version));
   for (const migration of missing) {
-    await apply(client, migration);
+    await apply(client, { ...migration, statements: migration.statements.map(shaped) });
     logger.info({ migration: migration.name }, 'ClickHouse schema migrated');
   }
   return { version: newest, applied: missing.map(({ name }) => name) };
+}
+
+/**
+ * The statement for a cluster with Keeper: a replicated database carries it to all replicas, and
+ * tables remember the tokens of a week, so that an outage of days repeats nothing.
+ */
+export const asReplicated = (statement: string): string =>
+  statement
+    .replace(
+      /^CREATE DATABASE IF NOT EXISTS longrein$/,
+      `$& ENGINE = Replicated('/clickhouse/databases/longrein', '{shard}', '{replica}')`,
+    )
+    .replace(/\bENGINE = (Replacing|Aggregating|)MergeTree\b/, 'ENGINE = Replicated$1MergeTree')
+    .replace(
+      /\bnon_replicated_deduplication_window = (\d+)/,
+      'replicated_deduplication_window = $1, replicated_deduplication_window_seconds = 604800',
+    );
+
+/** Names of those that were not applied yet. Throws like `migrate`; changes nothing. */
+export async function missingMigrations(
+  client: ClickHouseClient,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<readonly string[]> {
+  const query = `SELECT count() AS n FROM system.tables
+    WHERE database = 'longrein' AND name = 'migrations'`;
+  const answer = await client.query({ query, format: 'JSONEachRow' });
+  const [found] = await answer.json<{ n: string }>();
+  const applied = Number(found?.n) === 0 ? new Map() : await appliedHashes(client);
+  checkApplied(applied, { migrations, newest: migrations.at(-1)?.version ?? 0 });
+  return migrations.filter(({ version }) => !applied.has(version)).map(({ name }) => name);
 }
 
 /** The migrations of this release, in order. Throws `CLICKHOUSE_MIGRATIONS_MISSING`. */

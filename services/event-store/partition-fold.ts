@@ -6,6 +6,7 @@ import type { PlacedRecord } from '../chassis/protocol/record.ts';
 import { foldCore, type SessionCore, unknownSession } from '../chassis/protocol/session-core.ts';
 import { bodyOf, type DecodedRecord } from './decoded-record.ts';
 import type { Judgement } from './judgement.ts';
+import { type EventContext, SessionContext, sourcesOf } from './session-context.ts';
 
 /** How one partition is judged, record by record in the order of the log. */
 export type PartitionFold = Readonly<{
@@ -38,6 +39,7 @@ export class SessionFold implements PartitionFold {
   readonly acceptance: AcceptanceState;
   private readonly closed: ClosedSessions;
   private readonly cores = new Map<string, SessionCore>();
+  private readonly contexts = new Map<string, SessionContext>();
   /** Session -> offset of its first record; in the order of offsets. */
   private readonly begun = new Map<string, number>();
   /** Sessions of which only a cancel came. */
@@ -84,12 +86,27 @@ export class SessionFold implements PartitionFold {
     if (this.closed.closedBefore(session, offset)) return nothing;
     const step = foldCore(core, record);
     const { status, meta } = step.core;
+    const contexts = this.contextsOf(record, step.events.length);
     if (status === 'closed') {
       this.closed.add(session, { offset, atMs: body.atMs });
       this.forget(session);
-    } else if (status !== 'unknown') this.keep(session, step.core, offset);
+    } else if (status === 'unknown') this.contexts.delete(session);
+    else this.keep(session, step.core, offset);
     this.expireEarlyCancels(body.atMs);
-    return { ...nothing, effectiveEvents: step.events.length, session: meta };
+    return { ...nothing, effectiveEvents: step.events.length, session: meta, contexts };
+  }
+
+  /** Of all events of a record, those that count taken in, in order. */
+  private contextsOf(
+    { header, body }: PlacedRecord,
+    effectiveEvents: number,
+  ): readonly (EventContext | undefined)[] {
+    const known = this.contexts.get(header.session) ?? new SessionContext();
+    this.contexts.set(header.session, known);
+    return sourcesOf(body, header.atMs).map((source, index) => {
+      if (index < effectiveEvents) known.take(source);
+      return known.of(source);
+    });
   }
 
   private keep(session: string, core: SessionCore, offset: number): void {
@@ -100,6 +117,7 @@ export class SessionFold implements PartitionFold {
 
   private forget(session: string): void {
     this.cores.delete(session);
+    this.contexts.delete(session);
     this.begun.delete(session);
   }
 

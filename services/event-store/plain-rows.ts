@@ -41,6 +41,29 @@ function traceOf(traceparent: string | undefined): Pick<EventRow, 'traceId' | 's
   return { traceId: parts?.[1] ?? '', spanId: parts?.[2] ?? '' };
 }
 
+/** What an event may say of who asked for what. */
+const blankAsked = {
+  agentId: '',
+  agentType: '',
+  taskId: '',
+  callId: '',
+  pool: '',
+  provider: '',
+  model: '',
+  tool: '',
+  status: '',
+  errorCode: '',
+  errorClass: '',
+  finishReason: '',
+  attempt: 0,
+  taskAttempt: 0,
+  step: 0,
+  toolVersion: '',
+  isolation: '',
+  sandboxId: '',
+  requestedAtMs: 0,
+} as const;
+
 /** A row with what every record has; nothing in it counts. */
 export function blankRow(record: DecodedRecord): RowDraft {
   const { topic, partition, offset, headers } = record.log;
@@ -69,16 +92,7 @@ export function blankRow(record: DecodedRecord): RowDraft {
     atMs: atMsOf(record),
     principal: '',
     labels: {},
-    agentId: '',
-    agentType: '',
-    taskId: '',
-    callId: '',
-    pool: '',
-    provider: '',
-    model: '',
-    tool: '',
-    status: '',
-    errorCode: '',
+    ...blankAsked,
     tokensIn: 0,
     tokensOut: 0,
     tokensCacheRead: 0,

@@ -48,6 +48,19 @@ export type EventRow = Readonly<{
   tool: string;
   status: string;
   errorCode: string;
+  errorClass: string;
+  finishReason: string;
+  /** Which try of the call or the task it is, from 1; 0 where there is none. */
+  attempt: number;
+  /** Which try of its task a call belongs to. */
+  taskAttempt: number;
+  /** Of the agent, from 1. */
+  step: number;
+  toolVersion: string;
+  isolation: string;
+  sandboxId: string;
+  /** When the call was asked for, in milliseconds since 1970; 0 where it is not known. */
+  requestedAtMs: number;
 
   tokensIn: number;
   tokensOut: number;

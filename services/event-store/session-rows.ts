@@ -10,10 +10,11 @@ import type {
 import type { EventRecord } from '../chassis/protocol/seal.ts';
 import { canonicalText } from './canonical-text.ts';
 import { bodyOf, type DecodedRecord, isObject } from './decoded-record.ts';
-import { fillHotColumns, labelsOf, textOf, wholeOf } from './hot-columns.ts';
+import { fillContext, fillHotColumns, labelsOf, textOf, wholeOf } from './hot-columns.ts';
 import type { Judgement } from './judgement.ts';
 import { blankRow, UINT16, UINT32, unreadableRow } from './plain-rows.ts';
 import type { EventRow, RowDraft } from './row.ts';
+import type { EventContext } from './session-context.ts';
 
 type Writing = Readonly<{ record: DecodedRecord; header: RecordHeader; judgement: Judgement }>;
 
@@ -72,17 +73,18 @@ function fillOwner(row: RowDraft, body: TurnBody | InputBody): void {
   row.labels = labelsOf(body.labels);
 }
 
-function fillEvent(row: RowDraft, event: EventRecord): void {
+function fillEvent(row: RowDraft, event: EventRecord, context: EventContext | undefined): void {
   const data: JsonObject = isObject(event.data) ? event.data : {};
   row.type = textOf(event.type);
   row.schemaVersion = wholeOf(event.version, UINT16);
   fillHotColumns(row, row.type, data);
   row.data = canonicalText(data);
   row.content = event.content === undefined ? '{}' : canonicalText(event.content);
+  fillContext(row, context);
 }
 
 function turnRows(body: TurnBody, writing: Writing): readonly RowDraft[] {
-  const { effectiveEvents } = writing.judgement;
+  const { effectiveEvents, contexts } = writing.judgement;
   const causes = Array.isArray(body.causes) ? body.causes : [];
   const head = headRow(writing);
   fillOwner(head, body);
@@ -93,7 +95,7 @@ function turnRows(body: TurnBody, writing: Writing): readonly RowDraft[] {
     const row = { ...head };
     row.index = index;
     row.effective = index < effectiveEvents;
-    fillEvent(row, event);
+    fillEvent(row, event, contexts?.[index]);
     return row;
   });
 }
@@ -102,7 +104,7 @@ function inputRow(body: InputBody, writing: Writing): RowDraft {
   const row = headRow(writing);
   fillOwner(row, body);
   row.incarnation = textOf(body.incarnation);
-  fillEvent(row, body.event);
+  fillEvent(row, body.event, writing.judgement.contexts?.[0]);
   return row;
 }
 

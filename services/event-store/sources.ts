@@ -242,7 +242,7 @@ export class Sources {
   }
 }
 
-const kindOf = (topic: string): TopicDefinition['kind'] =>
+export const kindOf = (topic: string): TopicDefinition['kind'] =>
   storedTopics.find(({ name }) => name === firstGeneration(topic))?.kind ?? 'public';
 
 const closedHere = (session: string): LongreinError =>

@@ -42,9 +42,13 @@ afterAll(async () => {
 describe('longrein on a stack of its own', () => {
   it('is up: every address is in stack.json and answers', async () => {
     const stack = JSON.parse(readFileSync(join(stateDir, 'stack.json'), 'utf8')) as Json;
-    for (const name of ['brokers', 'registryUrl', 'clickhouseUrl']) {
-      expect(stack[name]).toEqual(first[name]);
-    }
+    for (const name of ['brokers', 'registryUrl']) expect(stack[name]).toEqual(first[name]);
+    // The file has the password, what is printed has not.
+    const known = new URL(String(stack['clickhouseUrl']));
+    expect(known.origin).toBe(first['clickhouseUrl']);
+    expect(known.password).not.toBe('');
+    const stranger = await fetch(`${known.origin}/?query=SELECT%201`);
+    expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('516')]);
     const { code, stdout } = await cli('status');
     expect(stdout).toMatch(/^host +ok/m);
     expect(code).toBe(0);

@@ -1,4 +1,5 @@
 import { exception } from './exception.ts';
+import { isLimit } from './limits.ts';
 import { isWord, type Token, tokens } from './tokens.ts';
 
 /**
@@ -67,7 +68,11 @@ function refuseOddNames(token: Token): void {
   if (token.kind === 'quoted' && /[\\`"]/.test(token.text)) {
     throw exception(497, `Name ${token.text} is not allowed here: it has escapes or quotes in it`);
   }
-  if (token.kind === 'word' || token.kind === 'quoted') refuseSetting(token.text);
+  if (token.kind === 'word' || token.kind === 'quoted') {
+    refuseSetting(token.text);
+    if (isLimit(token.text.toLowerCase()))
+      throw exception(497, `Setting "${token.text}" is a limit of this user`);
+  }
 }
 
 function refuseFunction(name: string, tableFunctions: ReadonlySet<string>): void {

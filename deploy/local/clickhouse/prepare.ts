@@ -1,6 +1,7 @@
 import type { Session } from 'chdb';
 import type { Engine } from './engine.ts';
 import { refuseOutside, refuseOutsideValues } from './guard.ts';
+import { analystLimits, analystModes } from './limits.ts';
 import type { StatementRequest } from './request.ts';
 
 /** The database of callers that name none and may not use `default`. */
@@ -24,7 +25,7 @@ export async function prepare(
 ): Promise<void> {
   await useDatabase(session, request);
   const { parameters } = request;
-  const settings = { ...defaults, ...request.settings, ...readOnly(request) };
+  const settings = { ...defaults, ...asked(request), ...readOnly(request) };
   const assignments = [
     ...Object.entries(settings),
     ...Object.entries(parameters).map(([name, value]) => [`param_${name}`, value] as const),
@@ -47,6 +48,17 @@ async function useDatabase(session: Session, request: StatementRequest): Promise
 function readOnly(request: StatementRequest): { readonly?: string } {
   if (request.caller === 'owner') return {};
   return { readonly: request.settings.readonly === '1' ? '1' : '2' };
+}
+
+/** What the caller set; a restricted one gets no more than its limits. */
+function asked({ caller, settings }: StatementRequest): Readonly<Record<string, string>> {
+  if (caller === 'owner') return settings;
+  const limited = Object.entries(analystLimits).map(([name, most]) => {
+    const wanted = Number(settings[name] ?? most);
+    // 0 means no limit at all.
+    return [name, String(wanted > 0 && wanted < most ? wanted : most)] as const;
+  });
+  return { ...settings, ...Object.fromEntries(limited), ...analystModes };
 }
 
 function literal(value: string): string {

@@ -1,8 +1,11 @@
 import { isUtf8 } from 'node:buffer';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ChdbQueryStream, RawInsertParams, Session } from 'chdb';
 import { exception } from './exception.ts';
 import type { StatementRequest } from './request.ts';
-import { readStatement, rowInsert } from './statement.ts';
+import { type FileInsert, fileInsert, readStatement, rowInsert } from './statement.ts';
 
 /** What a statement did, for the summary header. */
 export type Counts = Readonly<{
@@ -60,6 +63,8 @@ async function insert(
   request: StatementRequest,
   format: string,
 ): Promise<Outcome> {
+  const fromFile = fileInsert(request.sql);
+  if (fromFile !== undefined) return viaFile(session, fromFile, request.data);
   const target = rowInsert(request.sql);
   if (target === undefined) return whole(session, withData(request), format);
   if (request.data.length === 0) {
@@ -74,6 +79,27 @@ async function insert(
   const { rowsWritten, bytesWritten } = await session.insert(parameters);
   const counts = { ...nothing, writtenRows: rowsWritten, writtenBytes: bytesWritten };
   return { kind: 'whole', format, bytes: new Uint8Array(), counts };
+}
+
+/**
+ * The engine's raw inserts know text formats only: it reads the others from a file, which is gone
+ * afterwards.
+ */
+async function viaFile(
+  session: Session,
+  { table, columns, format }: FileInsert,
+  data: Buffer,
+): Promise<Outcome> {
+  const directory = await mkdtemp(join(tmpdir(), 'longrein-insert-'));
+  const path = join(directory, 'rows');
+  try {
+    await writeFile(path, data, { mode: 0o600 });
+    const names = columns.join(', ');
+    const sql = `INSERT INTO ${table} (${names}) SELECT ${names} FROM file('${path}', '${format}')`;
+    return await whole(session, sql, defaultFormat);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 async function whole(session: Session, sql: string, format: string): Promise<Outcome> {

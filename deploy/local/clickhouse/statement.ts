@@ -92,6 +92,25 @@ export function rowInsert(sql: string): RowInsert | undefined {
   };
 }
 
+/** A plain insert with named columns whose rows are no text. */
+export type FileInsert = Readonly<{
+  table: string;
+  columns: readonly string[];
+  format: 'Parquet' | 'Native' | 'Arrow';
+}>;
+
+const fileFormats = ['Parquet', 'Native', 'Arrow'] as const;
+
+/** The parts of `INSERT INTO table (columns) FORMAT Parquet` and its like; undefined for others. */
+export function fileInsert(sql: string): FileInsert | undefined {
+  const groups = insertPattern.exec(sql)?.groups;
+  const format = fileFormats.find((known) => known === groups?.format);
+  if (format === undefined || groups?.table === undefined || groups.columns === undefined)
+    return undefined;
+  const columns = groups.columns.split(',').map((each) => plain(each.trim()));
+  return { table: plain(groups.table), columns, format };
+}
+
 function plain(quoted: string): string {
   return quoted.replaceAll('`', '');
 }

@@ -1,6 +1,5 @@
 /** Reads from ClickHouse over HTTP, and only reads: every query is sent with `readonly`. */
 import { errorCode } from '../../../deploy/local/files.ts';
-import { withoutCredentials } from '../../../deploy/local/probes.ts';
 import { LongreinError, toError } from '../../chassis/errors.ts';
 import { type ClickhouseAddress, readClickhouseAddress } from './config.ts';
 import type { Environment } from './context.ts';
@@ -20,7 +19,7 @@ export interface Answer {
 
 /** Throws CLICKHOUSE_UNKNOWN, CLICKHOUSE_UNREACHABLE or SQL_FAILED. */
 export async function queryClickhouse(environment: Environment, query: Query): Promise<Answer> {
-  const address = await readClickhouseAddress(environment);
+  const address = await readClickhouseAddress(environment, 'analyst');
   if (address === undefined) {
     throw new LongreinError('CLICKHOUSE_UNKNOWN', 'no ClickHouse is known', {
       fix: 'Run `longrein up` (without --no-clickhouse), or set LONGREIN_CLICKHOUSE_URL.',
@@ -58,7 +57,7 @@ async function ask(address: ClickhouseAddress, query: Query, database: string): 
   }
   const pair = Buffer.from(`${address.user}:${address.password}`).toString('base64');
   const headers = { authorization: `Basic ${pair}`, 'content-type': 'text/plain; charset=utf-8' };
-  const base = withoutCredentials(address.url);
+  const base = address.url;
   try {
     const response = await fetch(`${base}/?${settings}`, {
       method: 'POST',
@@ -92,6 +91,11 @@ const fixes: Readonly<Record<number, string>> = {
   60: 'See what there is: longrein sql "SHOW TABLES"',
   81: 'The event store makes its tables when it starts: longrein up',
   164: 'This command only reads. Send changes to ClickHouse itself.',
+  516: 'Set LONGREIN_CLICKHOUSE_USER and LONGREIN_CLICKHOUSE_PASSWORD; `longrein up` keeps its own in stack.json.',
+  497: 'Here tables are read and nothing else; changes go to ClickHouse by another user.',
+  159: 'Ask for less: a shorter time, one tenant, a rollup such as costs_hourly.',
+  241: 'Ask for less: fewer columns, a shorter time, a LIMIT.',
+  396: 'Add a LIMIT, or count instead of listing.',
   47: 'See the columns: longrein sql "DESCRIBE TABLE events"',
 };
 

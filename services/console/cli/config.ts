@@ -1,6 +1,7 @@
 /** What commands read from the environment: the only place in this folder that sees it. */
 import { join, resolve } from 'node:path';
 import { type LocalSettings, readSettings } from '../../../deploy/local/config.ts';
+import { withoutCredentials } from '../../../deploy/local/probes.ts';
 import { readStack } from '../../../deploy/local/stack-file.ts';
 import { packageRoot } from '../../chassis/config/package-root.ts';
 import { LongreinError } from '../../chassis/errors.ts';
@@ -67,21 +68,31 @@ export async function readLogAddress(environment: Environment): Promise<LogAddre
 }
 
 export interface ClickhouseAddress {
+  /** Without user and password. */
   readonly url: string;
   readonly user: string;
   readonly password: string;
 }
 
-/** Where ClickHouse is, or undefined if none is known. */
+/**
+ * Where ClickHouse is, or undefined if none is known. `analyst` asks for the role that reads tables
+ * and nothing else, where the engine is our own.
+ */
 export async function readClickhouseAddress(
   environment: Environment,
+  as: 'owner' | 'analyst' = 'owner',
 ): Promise<ClickhouseAddress | undefined> {
   const { stateDir, clickhouseUrl: given } = localSettings(environment);
   const url = given ?? (await readStack(stateDir))?.clickhouseUrl ?? undefined;
   if (url === undefined) return undefined;
+  const inUrl = URL.canParse(url) ? new URL(url) : { username: '', password: '' };
+  const own = given === undefined && as === 'analyst';
+  const user = setting(environment, 'LONGREIN_CLICKHOUSE_USER');
+  const password = environment['LONGREIN_CLICKHOUSE_PASSWORD'];
+  const analystToken = own ? setting(environment, 'LONGREIN_CLICKHOUSE_ANALYST_TOKEN') : undefined;
   return {
-    url: url.replace(/\/+$/, ''),
-    user: setting(environment, 'LONGREIN_CLICKHOUSE_USER') ?? 'default',
-    password: environment['LONGREIN_CLICKHOUSE_PASSWORD'] ?? '',
+    url: withoutCredentials(url).replace(/\/+$/, ''),
+    user: user ?? (own ? 'analyst' : decodeURIComponent(inUrl.username) || 'default'),
+    password: password || analystToken || decodeURIComponent(inUrl.password),
   };
 }

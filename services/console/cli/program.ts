@@ -27,7 +27,6 @@ import { replayWhy } from './commands/replay-why.ts';
 import { servicesList, servicesReinstate, servicesRetire } from './commands/services.ts';
 import { sessionList } from './commands/session-list.ts';
 import { replayShow, sessionShow } from './commands/session-show.ts';
-import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { topicsList } from './commands/topics-list.ts';
@@ -35,6 +34,7 @@ import { topicsRescale } from './commands/topics-rescale.ts';
 import { topicsReset } from './commands/topics-reset.ts';
 import { topicsRetire } from './commands/topics-retire.ts';
 import { up } from './commands/up.ts';
+import { warehouse } from './commands/warehouse.ts';
 import type { CommandSpec, Context, GroupSpec, OptionSpec, OptionValue } from './context.ts';
 import { type ExitCode, exitCodes, UsageError } from './exit-code.ts';
 import { printFailure } from './failure.ts';
@@ -58,7 +58,7 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     about: 'the agents of the catalog, and whether their files are right',
     commands: [agentsList, agentsShow, agentsCheck],
   },
-  sql,
+  ...warehouse,
   {
     name: 'services',
     about: 'see and change which services hold the log',

@@ -37,10 +37,16 @@ afterAll(async () => {
   rmSync(embedded.directory, { recursive: true });
 }, 60_000);
 
-async function one(query: string, query_params: Record<string, unknown> = {}): Promise<unknown> {
+async function all(
+  query: string,
+  query_params: Record<string, unknown> = {},
+): Promise<readonly unknown[]> {
   const result = await client.query({ query, query_params, format: 'JSONEachRow' });
-  return (await result.json())[0];
+  return result.json();
 }
+
+const one = async (query: string, query_params: Record<string, unknown> = {}): Promise<unknown> =>
+  (await all(query, query_params))[0];
 
 describe('migrations', () => {
   test('a second run applies nothing', async () => {
@@ -136,7 +142,8 @@ describe('writing', () => {
 
   test('an outcome that nobody waited for is priced apart, once, and a copy is not', async () => {
     const tenantId = randomUUID();
-    const outcome = { tenantId, kind: 'input', type: 'model.completed', costNanoUsd: 700 } as const;
+    const call = { callId: 'call', costNanoUsd: 700 } as const;
+    const outcome = { tenantId, kind: 'input', type: 'model.completed', ...call } as const;
     const rows = [
       eventRow({ ...outcome, offset: 1, recordId: 'counted' }),
       eventRow({ ...outcome, offset: 2, recordId: 'counted', effective: false }),
@@ -204,21 +211,35 @@ describe('views', () => {
       callId: 'call',
       atMs: 1_768_000_000_000,
     };
+    // As the sink writes them: answers carry what their requests said.
+    const asked = {
+      agentId: 'agt',
+      agentType: 'writer',
+      pool: 'research',
+      step: 1,
+      taskAttempt: 1,
+    };
+    const since = { ...asked, kind: 'input', requestedAtMs: values.atMs - 500 } as const;
     const types: readonly [string, Partial<Parameters<typeof eventRow>[0]>][] = [
       [
         'session.opened',
         { kind: 'input', data: '{"goalId":"goal","source":"test"}', labels: { a: 'b' } },
       ],
-      ['task.scheduled', { pool: 'research' }],
-      ['model.requested', { agentType: 'writer' }],
-      ['model.failed', { kind: 'input', tokensIn: 5, costNanoUsd: 7, errorCode: 'OVERLOADED' }],
+      ['task.scheduled', { pool: 'research', attempt: 1 }],
+      ['agent.started', { ...asked, atMs: values.atMs + 40 }],
+      ['model.requested', asked],
+      ['model.failed', { ...since, attempt: 1, tokensIn: 5, costNanoUsd: 7, errorCode: 'BUSY' }],
       [
         'model.completed',
-        { kind: 'input', model: 'm', tokensIn: 10, tokensOut: 3, costNanoUsd: 70 },
+        { ...since, attempt: 2, model: 'm', tokensIn: 10, tokensOut: 3, costNanoUsd: 70 },
       ],
-      ['tool.requested', { callId: 'tool', tool: 'fs.read' }],
-      ['tool.denied', { callId: 'tool', tool: 'fs.read', errorCode: 'ROLE' }],
-      ['task.completed', {}],
+      ['tool.requested', { ...asked, callId: 'tool', tool: 'fs.read' }],
+      ['tool.denied', { ...since, callId: 'tool', tool: 'fs.read', errorCode: 'ROLE' }],
+      [
+        'tool.completed',
+        { ...since, callId: 'code', tool: 'code.run', isolation: 'quickjs', sandboxId: 'sbx' },
+      ],
+      ['task.completed', { atMs: values.atMs + 90, attempt: 1 }],
       ['session.completed', { atMs: 1_768_000_009_000 }],
       ['result.published', {}],
       ['session.closed', {}],
@@ -227,37 +248,48 @@ describe('views', () => {
       eventRow({ ...values, offset, type, ...more }),
     );
     await table.insertBatch(rows, randomUUID());
-    const view = (name: string) =>
-      one(`SELECT * FROM longrein.${name} WHERE tenant_id = {tenantId: String}`, { tenantId });
-    expect(await view('sessions')).toMatchObject({
-      session_id: 'views',
-      goal_id: 'goal',
-      labels: { a: 'b' },
-      status: 'completed',
-      closed: 1,
-      ended_at: '2026-01-09 23:06:49.000',
-      tokens_in: 15,
-      cost_nano_usd: 77,
-      model_calls: 2,
+    const view = async (name: string, order = '1') =>
+      all(`SELECT * FROM longrein.${name} WHERE tenant_id = {tenantId: String} ORDER BY ${order}`, {
+        tenantId,
+      });
+    const [session] = await view('sessions');
+    expect(session).toMatchObject({
+      ...{ session_id: 'views', goal_id: 'goal', labels: { a: 'b' }, status: 'completed' },
+      ...{ closed: 1, ended_at: '2026-01-09 23:06:49.000', duration_ms: 9_000, tokens_in: 15 },
+      ...{ cost_nano_usd: 77, cost_usd: 0.000000077, model_calls: 2, cost_failed_nano_usd: 7 },
     });
-    expect(await view('model_calls')).toMatchObject({
-      call_id: 'call',
-      agent_type: 'writer',
-      model: 'm',
-      status: 'completed',
-      error_code: '',
-      attempts: 2,
-      cost_nano_usd: 77,
-    });
-    expect(await view('tool_calls')).toMatchObject({
-      tool: 'fs.read',
-      status: 'denied',
-      error_code: 'ROLE',
-    });
-    expect(await view('tasks')).toMatchObject({
-      pool: 'research',
-      status: 'completed',
-      attempts: 1,
-    });
+    const who = { agent_type: 'writer', agent_id: 'agt', pool: 'research', step: 1 };
+    expect(await view('model_calls', 'attempt')).toMatchObject([
+      { ...who, attempt: 1, status: 'failed', error_code: 'BUSY', cost_nano_usd: 7 },
+      { ...who, attempt: 2, status: 'completed', model: 'm', cost_usd: 0.00000007 },
+    ]);
+    expect(await view('tool_calls', 'tool DESC')).toMatchObject([
+      { ...who, tool: 'fs.read', status: 'denied', error_code: 'ROLE' },
+      { ...who, tool: 'code.run', status: 'completed', isolation: 'quickjs' },
+    ]);
+    expect(await view('sandbox_runs')).toMatchObject([{ sandbox_id: 'sbx', tool: 'code.run' }]);
+    expect(await view('agent_steps')).toMatchObject([
+      { agent_id: 'agt', model_calls: 2, tool_calls: 2, sandbox_runs: 1, failed_calls: 2 },
+    ]);
+    const task = { pool: 'research', status: 'completed', attempts: 1, waited_ms: 40, calls: 3 };
+    expect(await view('tasks')).toMatchObject([{ ...task, duration_ms: 90, cost_nano_usd: 77 }]);
+    expect(await view('pool_load')).toMatchObject([
+      { pool: 'research', tasks: 1, completed: 1, waited_ms_p50: 40, busy_ms: 50 },
+    ]);
+    const costs = `SELECT agent_type, again, sum(calls) n, sum(errors) errors, sum(cost_usd) usd
+      FROM longrein.costs_hourly WHERE tenant_id = {tenantId: String}
+      GROUP BY agent_type, again ORDER BY again`;
+    expect(await all(costs, { tenantId })).toEqual([
+      { agent_type: 'writer', again: 0, n: 3, errors: 2, usd: 0.000000007 },
+      { agent_type: 'writer', again: 1, n: 1, errors: 0, usd: 0.00000007 },
+    ]);
+  });
+
+  test('every column of every table and view says what it is', async () => {
+    const query = `SELECT table || '.' || name AS name FROM system.columns
+      WHERE database = 'longrein' AND comment = ''
+        AND table IN ('sessions', 'tasks', 'agent_steps', 'model_calls', 'tool_calls', 'events',
+          'sandbox_runs', 'costs_hourly', 'pool_load', 'late_outcomes')`;
+    expect(await all(query)).toEqual([]);
   });
 });

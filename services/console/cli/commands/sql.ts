@@ -1,50 +1,43 @@
-import { type Call, type CommandSpec, writeJson } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
-import { count } from '../figures.ts';
-import { asObjects, isNumeric, type Rows, readRows } from '../query-rows.ts';
-import { table } from '../table.ts';
+import { answerFormats } from '../answer-text.ts';
+import { type CommandSpec, listOption } from '../context.ts';
+import { exitCodes, UsageError } from '../exit-code.ts';
+import { pairsOf } from '../pairs.ts';
 
 /** Asks ClickHouse, read-only. */
 export const sql: CommandSpec = {
-  name: 'sql <statement>',
-  about: 'ask ClickHouse, read-only: a table on a terminal, tab-separated lines elsewhere',
+  name: 'sql [statement]',
+  about: 'ask ClickHouse, read-only; without a statement: a conversation, or what stands in stdin',
+  options: [
+    {
+      flags: '--format <form>',
+      about: 'table (on a terminal), json or csv; tab-separated lines elsewhere',
+      choices: answerFormats,
+    },
+    { flags: '--param <name=value...>', about: 'value for {name:Type} in the statement' },
+  ],
   examples: [
     'longrein sql "SELECT status, count() FROM sessions GROUP BY status"',
-    'longrein sql "SHOW TABLES"',
+    'longrein sql --format csv "SELECT * FROM model_calls WHERE at > now() - INTERVAL 1 DAY"',
+    'longrein sql',
   ],
   async run(call) {
-    const { queryClickhouse } = await import('../clickhouse-query.ts');
-    const [statement = ''] = call.args;
-    const rowsWanted = call.json || call.terminal.outIsTty;
-    const format = rowsWanted ? 'JSONCompact' : 'TabSeparatedWithNames';
-    const answer = await queryClickhouse(call.environment, { sql: statement, format });
-    if (call.json) {
-      const rows = readRows(answer.text);
-      writeJson(call, { columns: rows.columns, rows: asObjects(rows) });
-    } else if (answer.format === 'JSONCompact' && rowsWanted) {
-      call.terminal.out(tell(call, readRows(answer.text)));
-    } else {
-      call.terminal.out(answer.text);
+    const { ask } = await import('../ask.ts');
+    const statement = call.args[0] ?? (process.stdin.isTTY ? undefined : await readInput());
+    if (statement !== undefined) {
+      if (statement.trim() === '') {
+        throw new UsageError('the statement is empty', 'Write one behind `longrein sql`.');
+      }
+      await ask(call, statement, pairsOf(listOption(call, 'param')));
+      return exitCodes.done;
     }
+    const { sqlShell } = await import('../sql-shell.ts');
+    await sqlShell(call, { input: process.stdin, output: process.stdout });
     return exitCodes.done;
   },
 };
 
-function tell(call: Call, { columns, rows }: Rows): string {
-  const { bold, dim } = call.terminal.colors;
-  const text = table({
-    columns: columns.map(({ name, type }) => ({
-      title: name,
-      ...(isNumeric(type) ? { right: true } : {}),
-    })),
-    rows: rows.map((row) => row.map(cell)),
-    widthMax: call.terminal.columns,
-    paintTitle: bold,
-  });
-  return `${text}${dim(count(rows.length, 'row'))}\n`;
-}
-
-function cell(value: unknown): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+async function readInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Buffer));
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../../../../deploy/local/probes.ts';
 import type { BringUpOptions, StackUp } from '../bring-up.ts';
 import { type Call, type CommandSpec, type Context, flagOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -18,7 +19,7 @@ export const up: CommandSpec = {
     const stack = await withSteps(call.terminal, upSteps(clickhouse), (report) =>
       bringUp({ ...asked(call), clickhouse, report }),
     );
-    if (call.json) writeJson(call, stack);
+    if (call.json) writeJson(call, shown(stack));
     else call.terminal.out(summary(call, stack));
     return exitCodes.done;
   },
@@ -29,12 +30,18 @@ function asked(call: Call): Pick<BringUpOptions, 'environment' | 'shape'> {
   return flagOption(call, 'separate') ? { environment, shape: 'separate' } : { environment };
 }
 
+/** The password stays in stack.json. */
+const shown = (stack: StackUp): StackUp => ({
+  ...stack,
+  clickhouseUrl: stack.clickhouseUrl && withoutCredentials(stack.clickhouseUrl),
+});
+
 function summary(context: Context, stack: StackUp): string {
   const { bold } = context.terminal.colors;
   const lines = [
     ['brokers', stack.brokers.join(', ')],
     ['registry', stack.registryUrl ?? 'none'],
-    ['clickhouse', stack.clickhouseUrl ?? 'none'],
+    ['clickhouse', shown(stack).clickhouseUrl ?? 'none'],
     ['state', stack.stateDir],
   ];
   return `\n${lines.map(([name = '', value]) => `${bold(name.padEnd(12))}${value}\n`).join('')}`;

@@ -7,6 +7,7 @@ test('without variables the known address is used', () => {
     user: 'default',
     password: '',
     requestTimeoutMs: 30_000,
+    replicated: false,
   });
 });
 
@@ -22,6 +23,7 @@ test('variables win; an empty one is not set', () => {
     user: 'sink',
     password: 'p w',
     requestTimeoutMs: 30_000,
+    replicated: false,
   });
 });
 

@@ -29,6 +29,14 @@ describe('what a restricted caller may not say', () => {
     expect(() => refuseOutside(sql, functions)).toThrow(/not allowed here|plain quotes/);
   });
 
+  test.each(['max_execution_time', 'MAX_MEMORY_USAGE', 'readonly'])(
+    'a limit cannot be lifted inside a statement: %s',
+    (name) => {
+      const sql = `SELECT 1 SETTINGS ${name} = 0`;
+      expect(() => refuseOutside(sql, functions)).toThrow(/is a limit of this user/);
+    },
+  );
+
   test.each([
     'SELECT url, file FROM t WHERE s3 = 1 AND (file) = 2',
     `SELECT 'file(x)', "a b" FROM numbers(3)`,

@@ -1,0 +1,44 @@
+/** `longrein events backfill`: what it needs of a host, and nothing more. */
+import type { ClickHouseClient } from '@clickhouse/client';
+import {
+  boundsIfThere,
+  everyLaneTopic,
+  readLaneTable,
+} from '../../chassis/host/read-lane-table.ts';
+import { Watermarks } from '../../chassis/host/watermarks.ts';
+import { createFixedCodec } from '../../chassis/log/codec.ts';
+import type { LogPort } from '../../chassis/log/port.ts';
+import { quietLogger } from '../../chassis/telemetry/quiet-logger.ts';
+import { backfill, type PartitionBackfill } from '../../event-store/backfill/backfill.ts';
+import { migrate } from '../../event-store/migrations.ts';
+import { storedTopics } from '../../event-store/sources.ts';
+import type { Environment } from './context.ts';
+import { withLog } from './log-client.ts';
+
+/** Throws what the log and ClickHouse say. */
+export function runBackfill(
+  environment: Environment,
+  client: ClickHouseClient,
+  report: (done: PartitionBackfill) => void,
+): Promise<readonly PartitionBackfill[]> {
+  return withLog(environment, async (log) => {
+    await migrate(client, { info: () => undefined });
+    const ports = { log, codec: createFixedCodec(), logger: quietLogger };
+    const watermarks = new Watermarks(ports);
+    await watermarks.start();
+    try {
+      await watermarks.current();
+      return await backfill({ log, client, watermarks, topics: await topicsOf(log), report });
+    } finally {
+      await watermarks.stop();
+    }
+  });
+}
+
+async function topicsOf(log: LogPort): Promise<readonly string[]> {
+  const lanes = everyLaneTopic(await readLaneTable(log));
+  const names = new Set([...lanes, ...storedTopics.map(({ name }) => name)]);
+  const there: string[] = [];
+  for (const name of names) if ((await boundsIfThere(log, name)).size > 0) there.push(name);
+  return there;
+}

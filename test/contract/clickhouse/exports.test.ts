@@ -1,0 +1,134 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createEventTable } from '../../../services/event-store/clickhouse.ts';
+import { migrate } from '../../../services/event-store/migrations.ts';
+import { exportEvents } from '../../../services/event-store/parquet/export.ts';
+import { importEvents } from '../../../services/event-store/parquet/import.ts';
+import { parseRetention, retentionStatements } from '../../../services/event-store/retention.ts';
+import { sampleRows } from '../../../services/event-store/sample/sample.ts';
+import {
+  type EmbeddedClickHouse,
+  quietClient,
+  startEmbeddedClickHouse,
+} from '../../support/embedded-clickhouse.ts';
+
+/** Events leave as Parquet and come back the same; old rows go. On an engine of its own, which it empties. */
+vi.setConfig({ testTimeout: 60_000 });
+
+const untilMs = Date.UTC(2026, 2, 1);
+const directory = mkdtempSync(join(tmpdir(), 'longrein-export-'));
+const quiet = { info: () => undefined };
+let embedded: EmbeddedClickHouse;
+let client: ClickHouseClient;
+
+beforeAll(async () => {
+  embedded = await startEmbeddedClickHouse();
+  client = quietClient(embedded.url, { request_timeout: 120_000 });
+  await migrate(client, quiet);
+  const rows = sampleRows({ untilMs, days: 3, sessionsPerDay: 6 });
+  await createEventTable(client).insertBatch(rows, 'sample');
+}, 120_000);
+
+afterAll(async () => {
+  await client.close();
+  await embedded.stop();
+  rmSync(embedded.directory, { recursive: true });
+  rmSync(directory, { recursive: true });
+}, 60_000);
+
+async function one<T extends object>(query: string): Promise<T> {
+  const result = await client.query({ query, format: 'JSONEachRow' });
+  return (await result.json<T>())[0] as T;
+}
+
+/** All rows of a table, in any order, as one number, and how many there are. */
+const printOf = (table: string) =>
+  one(`SELECT toString(groupBitXor(cityHash64(*))) AS hash, count() AS n FROM longrein.${table}`);
+const sums = () =>
+  one(`SELECT (SELECT toString(sum(cost_nano_usd)) FROM longrein.costs_hourly) AS hourly,
+    (SELECT toString(sum(cost_nano_usd)) FROM longrein.sessions) AS sessions,
+    (SELECT count() FROM longrein.tasks) AS tasks`);
+
+const wish = { to: directory, fromDay: '1970-01-01', toDay: '2200-01-01', report: () => undefined };
+
+describe('exports', () => {
+  test('rows, rollups and views are the same after a way out and back', async () => {
+    const before = { events: await printOf('events'), sums: await sums() };
+    const { files } = await exportEvents(client, { ...wish, rowsPerFile: 60 });
+    expect(files.length).toBeGreaterThan(12);
+    expect(files.map(({ path }) => path)).toContain(
+      'tenant_id=sample-acme/dt=2026-02-26/events-0.parquet',
+    );
+    await client.command({ query: 'DROP DATABASE longrein SYNC' });
+    await migrate(client, quiet);
+    const done = await importEvents(client, directory, () => undefined);
+    expect(done.written).toBe(files.length);
+    expect({ events: await printOf('events'), sums: await sums() }).toEqual(before);
+  });
+
+  test('what is there already is left alone', async () => {
+    const before = await printOf('events');
+    const done = await importEvents(client, directory, () => undefined);
+    expect(done).toMatchObject({ written: 0, rows: 0 });
+    expect(await printOf('events')).toEqual(before);
+  });
+
+  test('Athena is told every column, with types that it knows', () => {
+    const table = readFileSync(join(directory, 'athena.sql'), 'utf8');
+    expect(table).toContain('`cost_nano_usd` bigint');
+    expect(table).toContain('`labels` map<string,string>');
+    expect(table).toContain('PARTITIONED BY (`tenant_id` string, `dt` string)');
+    expect(table).not.toMatch(/unsigned|UInt/);
+  });
+
+  test('a file that was changed is named, and nothing is written', async () => {
+    const before = await printOf('events');
+    const path = join(directory, 'tenant_id=sample-acme/dt=2026-02-26/events-0.parquet');
+    const whole = readFileSync(path);
+    writeFileSync(path, whole.subarray(0, -9));
+    await expect(importEvents(client, directory, () => undefined)).rejects.toMatchObject({
+      code: 'EXPORT_BROKEN',
+      message: expect.stringContaining('dt=2026-02-26/events-0.parquet'),
+    });
+    writeFileSync(path, whole);
+    expect(await printOf('events')).toEqual(before);
+  });
+
+  test('a day of which some rows are there is refused', async () => {
+    await client.command({
+      query: `ALTER TABLE longrein.events DELETE WHERE tenant_id = 'sample-acme' AND k_offset % 2 = 1`,
+      clickhouse_settings: { mutations_sync: '1' },
+    });
+    await expect(importEvents(client, directory, () => undefined)).rejects.toMatchObject({
+      code: 'EXPORT_OVERLAPS',
+    });
+  });
+
+  test('an export that is none says so', async () => {
+    const none = importEvents(client, join(directory, 'nowhere'), () => undefined);
+    await expect(none).rejects.toMatchObject({ code: 'EXPORT_BROKEN' });
+  });
+});
+
+test('rows go by class and tenant when their time is over', async () => {
+  const rules = parseRetention({
+    rules: [
+      { class: 'events', keep: '20000d' },
+      { class: 'events', tenant: 'sample-globex', keep: '1d' },
+      { class: 'details', tenant: 'sample-globex', keep: '1d' },
+      { class: 'rollups', keep: '20000d' },
+    ],
+  });
+  for (const query of retentionStatements(rules)) await client.command({ query });
+  for (const table of ['events', 'calls_thin'])
+    await client.command({ query: `OPTIMIZE TABLE longrein.${table} FINAL` });
+  const left = await one(`SELECT
+    (SELECT count() FROM longrein.events WHERE tenant_id = 'sample-globex') AS events,
+    (SELECT count() FROM longrein.model_calls WHERE tenant_id = 'sample-globex') AS calls,
+    (SELECT count() > 0 FROM longrein.events WHERE tenant_id = 'sample-acme') AS others,
+    (SELECT sum(calls) > 0 FROM longrein.costs_hourly WHERE tenant_id = 'sample-globex') AS sums`);
+  expect(left).toEqual({ events: 0, calls: 0, others: 1, sums: 1 });
+});
