@@ -50,7 +50,10 @@ export function causesOf(history: History, one: Happening): readonly Happening[]
   if (one.event.type === 'delivery.acknowledged' || one.event.type === 'delivery.refused')
     return [history.at(one.event.data)].flatMap((sent) => sent ?? []);
   const listed = one.causes.flatMap((address) => history.at(address) ?? []);
-  const candidates = [...listed, ...failuresBefore(history, one)];
+  // A turn names its causes in no order that says anything.
+  const candidates = [...listed, ...failuresBefore(history, one)].toSorted(
+    (a, b) => a.offset - b.offset || a.event.index - b.event.index,
+  );
   const best = closest(one, candidates);
   return best === undefined ? [] : [...candidates.filter((other) => other !== best), best];
 }

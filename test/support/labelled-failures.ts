@@ -50,10 +50,11 @@ export const labelledFailures: readonly LabelledFailure[] = [
     name: 'an answer that wants tools for ever, after a model call that failed and was repeated',
     goal: { goal: 'Ask.', plan: 'ask' },
     options: {
-      model: answering(overloaded, {
-        text: '',
-        calls: [{ name: 'test.echo', arguments: { said: 1 } }],
-      }),
+      // Other arguments each time: an agent that repeats itself is stopped earlier.
+      model: (_request, count) =>
+        count === 1
+          ? overloaded
+          : { text: '', calls: [{ name: 'test.echo', arguments: { said: count } }] },
     },
     label: { type: 'model.completed' },
   },
