@@ -169,6 +169,8 @@ export class WorkWorld {
   private claim(seen: Claim): void {
     const { call, attempt, deadlineAtMs } = seen.data;
     const claim = addressOf(seen);
+    // As every reader has it: what was claimed again while the outcome was on its way opens nothing.
+    if (this.calls[call] === undefined && attempt > 1) return;
     this.calls[call] = {
       ...{ status: 'claimed', service: seen.service, claim, incarnation: 'inc_test' },
       ...{ attempt, deadlineAtMs, claims: [...(this.calls[call]?.claims ?? []), claim] },

@@ -31,7 +31,7 @@ describe('a stored schedule', () => {
 
   test('is one action a line', () => {
     const text = writtenSchedule({ seeds: [3], schedule: scheduleOf(3) });
-    const lines = text.split('\n').filter((line) => line.includes('"atMs"'));
+    const lines = text.split('\n').filter((line) => line.includes('"do"'));
     expect(lines).toHaveLength(scheduleOf(3).actions.length);
   });
 

@@ -223,7 +223,7 @@ describe('a record whose body only a newer release reads', () => {
   test('of a newer version is not read at all', async () => {
     const known = fixed.encode('input', cancelled);
     for (const body of [turn(1, [skipped('a')]).body, checkpoint(5).body, cancelled]) {
-      const record = recordOf(body, known, `longrein.${body.kind}.v2`);
+      const record = recordOf(body, known, `longrein.${body.kind}.v9`);
       const read = await readBodyPatiently(
         record,
         ports(() => false),
