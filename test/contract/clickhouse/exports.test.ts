@@ -20,6 +20,9 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const untilMs = Date.UTC(2026, 2, 1);
 const directory = mkdtempSync(join(tmpdir(), 'longrein-export-'));
+/** Files of one tenant and day; which parts there are depends on the hashes of its sessions. */
+const ofOneDay = 'tenant_id=sample-acme/dt=2026-02-26/events-';
+let onePath = '';
 const quiet = { info: () => undefined };
 let embedded: EmbeddedClickHouse;
 let client: ClickHouseClient;
@@ -59,9 +62,8 @@ describe('exports', () => {
     const before = { events: await printOf('events'), sums: await sums() };
     const { files } = await exportEvents(client, { ...wish, rowsPerFile: 60 });
     expect(files.length).toBeGreaterThan(12);
-    expect(files.map(({ path }) => path)).toContain(
-      'tenant_id=sample-acme/dt=2026-02-26/events-0.parquet',
-    );
+    expect(files.filter(({ path }) => path.startsWith(ofOneDay)).length).toBeGreaterThan(1);
+    [onePath = ''] = files.map(({ path }) => path).filter((path) => path.startsWith(ofOneDay));
     await client.command({ query: 'DROP DATABASE longrein SYNC' });
     await migrate(client, quiet);
     const done = await importEvents(client, directory, () => undefined);
@@ -86,12 +88,12 @@ describe('exports', () => {
 
   test('a file that was changed is named, and nothing is written', async () => {
     const before = await printOf('events');
-    const path = join(directory, 'tenant_id=sample-acme/dt=2026-02-26/events-0.parquet');
+    const path = join(directory, onePath);
     const whole = readFileSync(path);
     writeFileSync(path, whole.subarray(0, -9));
     await expect(importEvents(client, directory, () => undefined)).rejects.toMatchObject({
       code: 'EXPORT_BROKEN',
-      message: expect.stringContaining('dt=2026-02-26/events-0.parquet'),
+      message: expect.stringContaining(onePath),
     });
     writeFileSync(path, whole);
     expect(await printOf('events')).toEqual(before);
