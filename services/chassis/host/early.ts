@@ -1,5 +1,5 @@
 import { claimTypes } from '../protocol/event-kinds.ts';
-import { placedAt } from '../protocol/fusing.ts';
+import { foreseeing, placedAt, type UnplacedRecord } from '../protocol/fusing.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
 import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import { foldCore, type SessionCore } from '../protocol/session-core.ts';
@@ -31,17 +31,22 @@ export function foldEarly(slot: Slot, turns: readonly DecidedTurn[]): void {
 /** Rule 9: effects start with the writing of their claims. */
 export function startEarly(
   slot: Slot,
-  turns: readonly DecidedTurn[],
+  records: readonly UnplacedRecord[],
   parts: Readonly<{ services: readonly HostedService[]; effects: EffectTable }>,
 ): void {
-  for (const turn of turns) {
-    const service = parts.services.find(({ logic }) => logic.name === turn.body.service);
-    const entry = slot.seats.get(turn.body.service)?.entry;
-    if (service === undefined || entry === undefined) continue;
-    const record = placedNext(turn, entry);
-    const claims = foldCore(entry.core, record).events.filter(({ type }) => claimTypes.has(type));
-    const at = { entry: foldEntry(service.logic, entry, { record }), ...turn };
-    parts.effects.startAll(service, claims, at);
+  const [first] = records;
+  const after = slot.core?.last.offset ?? 0;
+  const placed = records.map((one, index) =>
+    placedAt(after + 1 + index, one, { batch: first?.id ?? '', batchIndex: index }),
+  );
+  for (const [index, record] of placed.entries()) {
+    const service = parts.services.find(({ logic }) => logic.name === record.header.service);
+    const seen = slot.seats.get(record.header.service)?.entry;
+    if (service === undefined || seen === undefined) continue;
+    const before = foreseeing(service.logic, seen, placed.slice(0, index));
+    const claims = foldCore(before.core, record).events.filter(({ type }) => claimTypes.has(type));
+    const entry = foldEntry(service.logic, before, { record });
+    parts.effects.startAll(service, claims, { entry, traceparent: record.header.traceparent });
   }
 }
 

@@ -183,7 +183,7 @@ export class Settler {
     };
     for (const turn of turns) slot.inFlight.add(turn.id);
     if (ablated('3a')) foldEarly(slot, turns);
-    if (ablated('9a')) startEarly(slot, turns, this.parts);
+    if (ablated('9a')) startEarly(slot, records, this.parts);
     const isStale = (): boolean =>
       turns.some(({ body }) => ownership.epochOf(body.service) !== body.epoch);
     writer.push({
