@@ -81,6 +81,8 @@ export type ModelAgent = AgentPolicies &
     modelTimeoutMs: number;
     /** How often a failed model call is tried again when its class allows it. */
     modelAttemptsMax: number;
+    /** An equal request of the same tenant may be answered from a cache for so long; undefined: never. */
+    answerCacheMs?: number;
     /** `json`: the last answer must be JSON. */
     output: 'text' | 'json';
     /** JSON Schema of the output, which is JSON then. */

@@ -625,6 +625,10 @@ costKnown: boolean
 priceVersion: string
 durationMs: number
 toolCalls: number
+/**
+ * True: the answer to an equal request was given again; it used no tokens and cost nothing.
+ */
+cached?: boolean
 }
 content: {
 message: ContentV1

@@ -2447,6 +2447,10 @@ export const eventSchemas: readonly JsonObject[] = [
      "toolCalls": {
       "type": "integer",
       "minimum": 0
+     },
+     "cached": {
+      "type": "boolean",
+      "description": "True: the answer to an equal request was given again; it used no tokens and cost nothing."
      }
     },
     "required": [

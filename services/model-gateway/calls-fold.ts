@@ -18,9 +18,15 @@ export function request(
   if (endedBecause(state.ended, task, attempt) !== undefined) return state;
   const limits = { outputTokensMax, timeoutMs, claims: 0, claim: '', cancelled: false };
   const asked = { agent, task, taskAttempt: attempt, model, tools };
+  const summary = summaryOf(seen);
+  const { agentName } = seen.data;
+  // What an agent asks of its answers is not asked of a summary.
+  const isRuled =
+    Object.keys(summary).length === 0 && memberOf(state.agentRules ?? {}, agentName) !== undefined;
   const entry: ModelCallEntry = {
     ...{ ...asked, ...limits, requestedAtMs: seen.atMs },
-    ...summaryOf(seen),
+    ...summary,
+    ...(isRuled ? { agentName } : {}),
   };
   const { tranches } = state;
   return {

@@ -16,6 +16,7 @@ import { messagesOf, summaryMessages } from '../chassis/context/conversation.ts'
 import { toolsOf } from '../chassis/context/model-context.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import type { AgentRules } from './agent-rules.ts';
 import { inputTokensMost } from './budget.ts';
 import { evolve } from './evolve.ts';
 import { answerAll, type ModelGatewayFacts, quoteKey } from './facts.ts';
@@ -74,6 +75,12 @@ export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFact
     ...trancheDeliveries(seen, session),
   ],
 };
+
+/** What the agent of a call asks besides. */
+export function rulesOf(state: ModelGatewayState, call: string): AgentRules {
+  const name = memberOf(state.calls, call)?.agentName;
+  return (name === undefined ? undefined : memberOf(state.agentRules ?? {}, name)) ?? {};
+}
 
 /** What to ask the model for a call. Undefined once the call has ended or its agent is gone. */
 export function requestOf(state: ModelGatewayState, call: string): ModelCallToMake | undefined {

@@ -1,8 +1,12 @@
 /** How a claimed model call goes out: through the gate to its provider, and back as an outcome. */
 
+import type { BlobPort } from '../chassis/content/blobs.ts';
+import { LongreinError, toError } from '../chassis/errors.ts';
 import type { Clock, EffectJob, Effects } from '../chassis/host/ports.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
-import { type ModelGatewayState, mayRun, requestOf } from './decide.ts';
+import { type AnswerCache, questionKey } from './answer-cache.ts';
+import { type ModelGatewayState, mayRun, requestOf, rulesOf } from './decide.ts';
+import { withFiles } from './files.ts';
 import type { Gate } from './gate/gate.ts';
 import { type GatherParts, wishOf } from './gather.ts';
 import { providerOf } from './model-name.ts';
@@ -15,23 +19,80 @@ export type ModelEffectsParts = Readonly<{
   clock: Clock;
   gate: Gate;
   countsTokens: GatherParts['countsTokens'];
+  blobs: BlobPort;
+  cache: AnswerCache;
 }>;
 
 type Control = Readonly<{ signal: AbortSignal; traceparent: string }>;
 
 type Call = Readonly<{ claim: Claim; state: ModelGatewayState; session: SessionMeta }>;
 
-async function complete(parts: ModelEffectsParts, { claim, state }: Call, control: Control) {
-  const { call, model, deadlineAtMs } = claim.data;
+/** What is asked; undefined where what asked for it is gone. */
+function questionOf({ claim, state }: Call) {
+  const { call, model } = claim.data;
   const asked = requestOf(state, call);
-  const provider = parts.providers.get(providerOf(model));
-  if (asked === undefined || provider === undefined) return undefined;
+  if (asked === undefined) return undefined;
   const { agent: _agent, timeoutMs: _timeout, ...request } = asked;
-  return provider.complete({ ...request, model, callId: call, deadlineAtMs, ...control });
+  // Beside tools some providers would force the answer before any tool was called.
+  const outputSchema = request.tools.length > 0 ? undefined : rulesOf(state, call).outputSchema;
+  return { ...request, model, ...(outputSchema === undefined ? {} : { outputSchema }) };
+}
+
+type Question = NonNullable<ReturnType<typeof questionOf>>;
+
+async function complete(
+  parts: ModelEffectsParts,
+  { claim, question }: Call & { question: Question },
+  control: Control,
+) {
+  const { call, model, deadlineAtMs } = claim.data;
+  const provider = parts.providers.get(providerOf(model));
+  if (provider === undefined) return undefined;
+  try {
+    const messages = await withFiles(question.messages, parts.blobs);
+    return await provider.complete({
+      ...question,
+      messages,
+      callId: call,
+      deadlineAtMs,
+      ...control,
+    });
+  } catch (thrown) {
+    return unreadable(toError(thrown));
+  }
+}
+
+/** A file of the conversation is not there: no other model would see it either. */
+function unreadable(error: Error): ModelOutcome {
+  const { code, fix } = error instanceof LongreinError ? error : { code: 'FILE_UNREADABLE' };
+  const said = { code, message: error.message, ...(fix === undefined ? {} : { fix }) };
+  return { kind: 'failed', error: { ...said, class: 'invalid-request', retryable: false } };
+}
+
+/** From the cache, where the agent allows that; else from its provider, and into the cache. */
+async function answer(parts: ModelEffectsParts, call: Call, control: Control) {
+  const question = questionOf(call);
+  if (question === undefined) return undefined;
+  const { answerCacheMs } = rulesOf(call.state, call.claim.data.call);
+  const { cache, clock, gate } = parts;
+  if (answerCacheMs === undefined) return throughGate(parts, { ...call, question }, control);
+  const key = questionKey(call.session.tenant, question);
+  const known = cache.get(key, clock.nowMs());
+  if (known !== undefined) {
+    gate.letGo(call.claim.data.call);
+    return known;
+  }
+  const outcome = await throughGate(parts, { ...call, question }, control);
+  if (outcome !== undefined) cache.keep(key, outcome, clock.nowMs() + answerCacheMs);
+  return outcome;
 }
 
 /** Whatever happens, the room that the call takes is given back. */
-async function throughGate(parts: ModelEffectsParts, call: Call, control: Control) {
+async function throughGate(
+  parts: ModelEffectsParts,
+  call: Call & { question: Question },
+  control: Control,
+) {
   const { gate, clock, countsTokens } = parts;
   const { claim, state, session } = call;
   const wish = wishOf(state, claim.data, { session, countsTokens });
@@ -50,7 +111,7 @@ async function throughGate(parts: ModelEffectsParts, call: Call, control: Contro
 export function createModelEffects(parts: ModelEffectsParts): Effects<ModelGatewayState> {
   const run = async (call: Call, control: Control) => {
     const startedMs = parts.clock.nowMs();
-    const outcome = await throughGate(parts, call, control);
+    const outcome = await answer(parts, call, control);
     if (outcome === undefined) return notStarted(call.claim, 'cancelled');
     const durationMs = Math.max(0, Math.round(parts.clock.nowMs() - startedMs));
     return outcomeDraft(call.claim, outcome, durationMs);

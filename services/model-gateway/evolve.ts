@@ -5,6 +5,7 @@ import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { endedBecause, foldEnded } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import { agentRulesOf } from './agent-rules.ts';
 import { abandonedNanoUsd } from './budget.ts';
 import { claim, failTry, request, reserve, settle, spend, wait } from './calls-fold.ts';
 import { afterSession, completed, dropped } from './conversations.ts';
@@ -84,11 +85,13 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       const routes = routesOf(catalog);
       const tasks = budgetedTasks(catalog);
       const resuming = Object.values(catalog.agents).filter(resumesAttempts);
+      const agentRules = agentRulesOf(catalog);
       return {
         ...{ ...state, tools: catalog.tools },
         ...(routes === undefined ? {} : { routes }),
         ...(tasks === undefined ? {} : { tasks }),
         ...(resuming.length === 0 ? {} : { resuming: resuming.map(({ name }) => name) }),
+        ...(agentRules === undefined ? {} : { agentRules }),
       };
     }
     case 'model.requested':

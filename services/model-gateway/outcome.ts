@@ -70,7 +70,9 @@ export function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: nu
   const { costNanoUsd, known, priceVersion } = cost;
   const answered = { call, claim: '', attempt, provider, model, finishReason };
   const price = { costNanoUsd, costKnown: known, priceVersion };
-  const data = { ...answered, ...usage, ...price, durationMs, toolCalls: message.toolCalls.length };
+  const said = outcome.cached === true ? { cached: true } : {};
+  const count = { durationMs, toolCalls: message.toolCalls.length };
+  const data = { ...answered, ...usage, ...price, ...count, ...said };
   return event('model.completed', data, { message: json(message as unknown as JsonValue) });
 }
 

@@ -56,6 +56,13 @@ export function providerFor(model: string, providers: ModelProviders): ModelProv
   });
 }
 
+/** Every server of the config, with what it speaks. */
+export const serversOf = (config: ModelConfig): readonly ConfiguredServer[] => [
+  ...config.openaiCompatible.map((one) => ({ ...one, protocol: 'openai' as const })),
+  ...(config.anthropic ? [{ ...config.anthropic, protocol: 'anthropic' as const }] : []),
+  ...(config.servers ?? []),
+];
+
 /**
  * The SDK and the price table take 20 MB: they are loaded only where a real provider is configured.
  */
@@ -63,12 +70,7 @@ async function remoteProviders(
   config: ModelConfig,
   parts: ProviderParts,
 ): Promise<ModelProvider[]> {
-  const { servers = [] } = config;
-  const all: ConfiguredServer[] = [
-    ...config.openaiCompatible.map((one) => ({ ...one, protocol: 'openai' as const })),
-    ...(config.anthropic ? [{ ...config.anthropic, protocol: 'anthropic' as const }] : []),
-    ...servers,
-  ];
+  const all = serversOf(config);
   if (all.length === 0) return [];
   const prices = await loadPriceBook(config);
   return Promise.all(all.map((server) => remoteProvider(server, parts, prices)));
@@ -109,7 +111,11 @@ function optionsOf(server: ModelServer, parts: ProviderParts, prices: PriceBook)
   };
 }
 
-function keyOf(server: ModelServer, parts: ProviderParts): string | undefined {
+/** The key of a server; undefined where it has none. Throws LongreinError CONFIG_INVALID. */
+export function keyOf(
+  server: ModelServer,
+  parts: Pick<ProviderParts, 'secret'>,
+): string | undefined {
   if (server.apiKeyFile !== undefined) return readKeyFile(server.apiKeyFile, server);
   if (server.apiKeyEnv === undefined) return undefined;
   const key = parts.secret(server.apiKeyEnv);

@@ -2,6 +2,7 @@ import { budgetsTopic, lanes, sessionTopic } from '../../schemas/topics.ts';
 import type { Effects, FactsMoment } from '../chassis/host/ports.ts';
 import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
+import { AnswerCache } from './answer-cache.ts';
 import { environmentSecrets, type ModelConfig, readModelConfig } from './config.ts';
 import { type ModelGatewayState, modelGatewayLogic } from './decide.ts';
 import { createModelEffects } from './effects.ts';
@@ -55,7 +56,10 @@ export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => 
       const at = { ...moment, parts: gather };
       return { facts: gatherFacts(state as ModelGatewayState, session, at) };
     },
-    effects: createModelEffects({ providers, clock, gate, countsTokens }) as Effects<unknown>,
+    effects: createModelEffects({
+      ...{ providers, clock, gate, countsTokens, blobs: ports.blobs },
+      cache: new AnswerCache(),
+    }) as Effects<unknown>,
   };
   return { hosted, companion };
 };

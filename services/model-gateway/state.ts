@@ -8,6 +8,7 @@ import type { DataOf } from '../../schemas/event.ts';
 import type { ModelMessage } from '../chassis/context/messages.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
+import type { AgentRules } from './agent-rules.ts';
 import type { Quote } from './budget.ts';
 import type { KeptConversation } from './conversations.ts';
 import type { Ledger } from './ledger.ts';
@@ -34,6 +35,8 @@ export type ModelCallEntry = Readonly<{
   /** The log whose money of the day it holds. */
   budgetLog?: string;
   requestedAtMs?: number;
+  /** Of an agent that has rules of its own. */
+  agentName?: string;
   /** The model of the newest claim. */
   chosen?: string;
   /** Tries of this call that failed, oldest first. */
@@ -72,6 +75,7 @@ export type ModelGatewayState = Readonly<{
   resuming?: readonly string[];
   /** Where answers of budget logs go; `usualLane` where it is missing. */
   lane?: string;
+  agentRules?: Members<AgentRules>;
   /** Tasks that have a budget of their own. */
   tasks?: Members<Readonly<{ budgetNanoUsd: number; spentNanoUsd: number }>>;
   /** Borrowed of the tenant's day, by budget log. */

@@ -5,6 +5,12 @@
 
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 
+/**
+ * An image or another file: named by the digest of its blob, which holds its bytes as a JSON text in
+ * base64; `base64` is there once it was read, and never in the log.
+ */
+export type ModelFile = Readonly<{ mediaType: string; blob: string; base64?: string }>;
+
 /** A call that a model asks for. `arguments` is text if it did not write JSON. `id` is the provider's own. */
 export type ModelToolCall = Readonly<{ id: string; name: string; arguments: JsonValue }>;
 
@@ -14,7 +20,7 @@ export type ModelTool = Readonly<{ name: string; description: string; inputSchem
 /** What an agent says to its model. */
 export type NewMessage =
   | Readonly<{ role: 'system'; text: string }>
-  | Readonly<{ role: 'user'; text: string }>
+  | Readonly<{ role: 'user'; text: string; files?: readonly ModelFile[] }>
   | Readonly<{
       role: 'tool';
       toolCallId: string;

@@ -90,6 +90,11 @@ export class Gate {
       if (wish.session === session && !running && !calls.has(call)) this.release(call);
   }
 
+  /** The call does not go out. */
+  letGo(call: string): void {
+    this.release(call);
+  }
+
   /** The call goes out. */
   begin(wish: Wish, at: { nowMs: number; deadlineAtMs: number }): void {
     let hold = this.holds.get(wish.call);

@@ -7,12 +7,13 @@ import { type FinishReason, generateText } from 'ai';
 import type { JsonValue } from '../../../schemas/json.ts';
 import { parseModelName } from '../model-name.ts';
 import type { PriceBook } from '../prices.ts';
-import { type SdkModel, withDistinctCallIds } from './call-ids.ts';
+import { type SdkModel, withDistinctCallIds, withOutputSchema } from './call-ids.ts';
 import { modelFailureOf } from './failure.ts';
 import { systemTextOf, toSdkMessages, toSdkTools } from './messages.ts';
 import type {
   ModelCompleted,
   ModelCost,
+  ModelFailure,
   ModelFinishReason,
   ModelOutcome,
   ModelProvider,
@@ -21,7 +22,8 @@ import type {
   QuotedUse,
 } from './port.ts';
 import { keepReasoning } from './reasoning.ts';
-import { createStop, stoppedFailure } from './stop.ts';
+import { createStop, type Stop, stoppedFailure } from './stop.ts';
+import { askStreamed } from './streamed.ts';
 import { mapToolNames, type ToolNames } from './tool-names.ts';
 import { usageOf } from './usage.ts';
 
@@ -36,9 +38,11 @@ export type AiSdkProviderOptions = Readonly<{
   keyVariable?: string | undefined;
   prices: PriceBook;
   nowMs(): number;
+  /** How long the first token may take, in milliseconds; the answer is streamed then. */
+  firstTokenMs?: number | undefined;
 }>;
 
-type SdkAnswer = Awaited<ReturnType<typeof ask>>;
+type SdkAnswer = Awaited<ReturnType<typeof askStreamed>>;
 
 /** A provider over the AI SDK. */
 export function createAiSdkProvider(options: AiSdkProviderOptions): ModelProvider {
@@ -71,32 +75,55 @@ async function complete(
   const names = mapToolNames(request);
   try {
     stop.signal.throwIfAborted();
-    const answer = await ask({ request, options, names, signal: stop.signal });
+    const answer = await ask({ request, options, names, stop });
     return completed({ answer, request, options, names });
   } catch (thrown) {
     const reason = stop.reason();
-    if (reason !== undefined) {
-      return { kind: 'failed', error: stoppedFailure(reason, options.name) };
-    }
+    if (reason !== undefined) return failed(stoppedFailure(reason, options.name), options);
     const context = { ...options, provider: options.name, model: request.model };
-    return { kind: 'failed', error: modelFailureOf(thrown, context) };
+    return failed(modelFailureOf(thrown, context), options);
   } finally {
     stop.release();
   }
+}
+
+/** Failures of a request that was on its way: the provider may have worked, and count it. */
+const maybePaid: ReadonlySet<ModelFailure['class']> = new Set([
+  ...(['timeout', 'cancelled', 'provider-error'] as const),
+]);
+
+function failed(error: ModelFailure, { prices }: AiSdkProviderOptions): ModelOutcome {
+  if (!maybePaid.has(error.class)) return { kind: 'failed', error };
+  return {
+    kind: 'failed',
+    error,
+    cost: { costNanoUsd: 0, known: false, priceVersion: prices.version },
+  };
 }
 
 type Attempt = Readonly<{
   request: ModelRequest;
   options: AiSdkProviderOptions;
   names: ToolNames;
-  signal: AbortSignal;
+  stop: Stop;
 }>;
 
-function ask({ request, options, names, signal }: Attempt) {
+function ask(attempt: Attempt): Promise<SdkAnswer> {
+  const { request, options, stop } = attempt;
+  const { onText } = request;
+  const { firstTokenMs } = options;
+  const asked = questionOf(attempt);
+  if (onText === undefined && firstTokenMs === undefined) return generateText(asked);
+  const patience = firstTokenMs === undefined ? undefined : stop.expireAfter(firstTokenMs);
+  return askStreamed(asked, { onText, onFirst: () => patience?.() }).finally(() => patience?.());
+}
+
+function questionOf({ request, options, names, stop: { signal } }: Attempt) {
   const tools = toSdkTools(request, names);
   const system = systemTextOf(request);
-  return generateText({
-    model: withDistinctCallIds(options.languageModel(parseModelName(request.model).model)),
+  const model = withDistinctCallIds(options.languageModel(parseModelName(request.model).model));
+  return {
+    model: withOutputSchema(model, request.outputSchema),
     messages: toSdkMessages(request, options.name, names),
     maxOutputTokens: request.outputTokensMax,
     maxRetries: 0,
@@ -105,10 +132,10 @@ function ask({ request, options, names, signal }: Attempt) {
     ...(tools === undefined ? {} : { tools }),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.traceparent === undefined ? {} : { headers: { traceparent: request.traceparent } }),
-  });
+  };
 }
 
-type Answered = Omit<Attempt, 'signal'> & Readonly<{ answer: SdkAnswer }>;
+type Answered = Omit<Attempt, 'stop'> & Readonly<{ answer: SdkAnswer }>;
 
 function completed({ answer, request, options, names }: Answered): ModelCompleted {
   const toolCalls = answer.toolCalls.map((call): ModelToolCall => {

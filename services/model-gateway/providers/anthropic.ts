@@ -12,6 +12,7 @@ export type AnthropicOptions = Readonly<{
   keyVariable?: string | undefined;
   prices: PriceBook;
   nowMs(): number;
+  firstTokenMs?: number | undefined;
 }>;
 
 /** The provider for Anthropic, or for a server that speaks its protocol. */

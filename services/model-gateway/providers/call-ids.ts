@@ -4,6 +4,7 @@
  */
 
 import { type LanguageModelMiddleware, wrapLanguageModel } from 'ai';
+import type { JsonObject } from '../../../schemas/json.ts';
 
 /** A model of the SDK, as its providers make them. */
 export type SdkModel = Parameters<typeof wrapLanguageModel>[0]['model'];
@@ -17,15 +18,42 @@ export function withDistinctCallIds(model: SdkModel): SdkModel {
     specificationVersion: 'v3',
     wrapGenerate: async ({ doGenerate }) => {
       const answer = await doGenerate();
-      const taken = new Set<string>();
-      const content = answer.content.map((part) => {
-        if (part.type !== 'tool-call') return part;
-        const toolCallId = freeId(part.toolCallId, taken);
-        taken.add(toolCallId);
-        return { ...part, toolCallId };
-      });
-      return { ...answer, content };
+      const distinct = distinctIds();
+      return { ...answer, content: answer.content.map(distinct) };
     },
+    wrapStream: async ({ doStream }) => {
+      const { stream, ...rest } = await doStream();
+      const distinct = distinctIds();
+      const transform = new TransformStream({
+        transform: (part, controller) => controller.enqueue(distinct(part)),
+      });
+      return { ...rest, stream: stream.pipeThrough(transform) };
+    },
+  };
+  return wrapLanguageModel({ model, middleware });
+}
+
+/** Changes the ids of the tool calls of one answer, and nothing else. */
+function distinctIds() {
+  const taken = new Set<string>();
+  return <P extends { type: string }>(part: P): P => {
+    if (!isToolCall(part)) return part;
+    const toolCallId = freeId(part.toolCallId, taken);
+    taken.add(toolCallId);
+    return { ...part, toolCallId };
+  };
+}
+
+const isToolCall = <P extends { type: string }>(part: P): part is P & { toolCallId: string } =>
+  part.type === 'tool-call' && typeof Reflect.get(part, 'toolCallId') === 'string';
+
+/** `model`, asked for JSON of this schema; itself where there is none. */
+export function withOutputSchema(model: SdkModel, schema: JsonObject | undefined): SdkModel {
+  if (schema === undefined) return model;
+  const responseFormat = { type: 'json' as const, name: 'answer', schema };
+  const middleware: LanguageModelMiddleware = {
+    specificationVersion: 'v3',
+    transformParams: async ({ params }) => ({ ...params, responseFormat }),
   };
   return wrapLanguageModel({ model, middleware });
 }

@@ -10,6 +10,7 @@ import {
 } from 'ai';
 import { LongreinError } from '../../chassis/errors.ts';
 import type { FailureKind } from './failure.ts';
+import { StreamCut } from './streamed.ts';
 
 const chainLengthMax = 8;
 const timeoutCodes = new Set([
@@ -25,6 +26,9 @@ const certificateCode = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|
 export function causeFailure(thrown: unknown): FailureKind | undefined {
   if (LoadAPIKeyError.isInstance(thrown)) {
     return { code: 'MODEL_AUTHENTICATION', class: 'authentication', retryable: false };
+  }
+  if (thrown instanceof StreamCut) {
+    return { code: 'MODEL_STREAM_CUT', class: 'provider-error', retryable: true };
   }
   if (isRefusedHere(thrown)) {
     return { code: 'MODEL_INVALID_REQUEST', class: 'invalid-request', retryable: false };

@@ -16,6 +16,8 @@ import type { ToolNames } from './tool-names.ts';
 
 type AssistantMessage = Extract<ModelMessage, { role: 'assistant' }>;
 type AssistantPart = Exclude<Extract<SdkMessage, { role: 'assistant' }>['content'], string>[number];
+type UserMessage = Extract<ModelMessage, { role: 'user' }>;
+type UserContent = Extract<SdkMessage, { role: 'user' }>['content'];
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 type ToolResult = Extract<
   Extract<SdkMessage, { role: 'tool' }>['content'][number],
@@ -30,10 +32,18 @@ export function toSdkMessages(
 ): SdkMessage[] {
   return request.messages.flatMap((message): SdkMessage[] => {
     if (message.role === 'system') return [];
-    if (message.role === 'user') return [{ role: 'user', content: message.text }];
+    if (message.role === 'user') return [{ role: 'user', content: userContent(message) }];
     if (message.role === 'tool') return [{ role: 'tool', content: [toolResult(message, names)] }];
     return [{ role: 'assistant', content: assistantParts(message, provider, names) }];
   });
+}
+
+function userContent({ text, files = [] }: UserMessage): UserContent {
+  if (files.length === 0) return text;
+  const parts = files.map(({ mediaType, base64 = '' }) => {
+    return { type: 'file' as const, mediaType, data: base64 };
+  });
+  return [{ type: 'text', text }, ...parts];
 }
 
 /** All system texts as one: some providers refuse them anywhere but in front. */

@@ -18,6 +18,7 @@ export type OpenAiCompatibleOptions = Readonly<{
   keyVariable?: string | undefined;
   prices: PriceBook;
   nowMs(): number;
+  firstTokenMs?: number | undefined;
 }>;
 
 /** The provider for one such server. */
@@ -26,6 +27,8 @@ export function createOpenAiCompatibleProvider(options: OpenAiCompatibleOptions)
   const sdk = createOpenAICompatible({
     name,
     baseURL: baseUrl,
+    supportsStructuredOutputs: true,
+    includeUsage: true,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
   return createAiSdkProvider({

@@ -4,10 +4,15 @@
  * attempt.
  */
 
-import type { JsonValue } from '../../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import type { ModelMessage, ModelTool, ModelToolCall } from '../../chassis/context/messages.ts';
 
-export type { ModelMessage, ModelTool, ModelToolCall } from '../../chassis/context/messages.ts';
+export type {
+  ModelFile,
+  ModelMessage,
+  ModelTool,
+  ModelToolCall,
+} from '../../chassis/context/messages.ts';
 
 /** One request. `model` is "provider/model"; `deadlineAtMs` is Unix time. */
 export type ModelRequest = Readonly<{
@@ -22,6 +27,10 @@ export type ModelRequest = Readonly<{
   traceparent?: string;
   /** The agent's input, for the scripted provider. */
   input?: JsonValue;
+  /** The answer has to be JSON of this schema, where the provider can promise that. */
+  outputSchema?: JsonObject;
+  /** Told the text as it comes. Nothing of it counts before the outcome. */
+  onText?: (text: string) => void;
 }>;
 
 /**
@@ -75,6 +84,8 @@ export type ModelCompleted = Readonly<{
   cost: ModelCost;
   provider: string;
   model: string;
+  /** It was given before, to an equal request. */
+  cached?: true;
 }>;
 
 export type ModelFailed = Readonly<{

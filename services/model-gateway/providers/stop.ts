@@ -8,6 +8,8 @@ export type Stop = Readonly<{
   signal: AbortSignal;
   /** Why it was stopped, if it was. */
   reason(): 'cancelled' | 'timeout' | undefined;
+  /** Stops it as timed out after so long; the answer takes that back. */
+  expireAfter(delayMs: number): () => void;
   /** Frees the timer and the listener; call it when the attempt has ended. */
   release(): void;
 }>;
@@ -33,6 +35,10 @@ export function createStop(request: ModelRequest, nowMs: () => number): Stop {
   return {
     signal: controller.signal,
     reason: () => reason,
+    expireAfter(delayMs) {
+      const patience = setTimeout(expire, delayMs);
+      return () => clearTimeout(patience);
+    },
     release() {
       clearTimeout(timer);
       request.signal.removeEventListener('abort', cancel);

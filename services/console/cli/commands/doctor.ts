@@ -13,7 +13,8 @@ export const doctor: CommandSpec = {
   async run(call) {
     const { doctor: examine } = await import('../../../../deploy/local/doctor.ts');
     const local = await examine({ settings: localSettings(call.environment) });
-    const checks = [...local, ...(await logChecks(call, local))];
+    const models = await modelChecks(call);
+    const checks = [...local, ...models, ...(await logChecks(call, local))];
     const well = checks.every((check) => check.ok);
     if (call.json) {
       writeJson(call, { well, checks });
@@ -29,6 +30,13 @@ export const doctor: CommandSpec = {
     return well ? exitCodes.done : exitCodes.failed;
   },
 };
+
+/** The providers that are set up, and whether they have the models that the catalog names. */
+async function modelChecks(call: Call): Promise<Check[]> {
+  const { checkModels } = await import('../../../model-gateway/check.ts');
+  const { modelsNamed } = await import('../model-names.ts');
+  return checkModels(call.environment, modelsNamed(call.environment));
+}
 
 /** What stands still in the log, where the broker can be reached. */
 async function logChecks(call: Call, local: readonly Check[]): Promise<Check[]> {

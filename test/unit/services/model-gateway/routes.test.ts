@@ -8,18 +8,18 @@ import {
   parseModelName,
   providerFor,
 } from '../../../../services/model-gateway/routes.ts';
-import { completedOf, requestOf, testNowMs } from './providers/requests.ts';
-import { type StubServer, startStubServer } from './providers/stub-server.ts';
+import { completedOf, requestOf, testNowMs } from '../../../support/model-requests.ts';
+import { type ModelServer, startModelServer } from '../../../support/model-server.ts';
 
 const none: ModelConfig = { defaultModel: 'scripted/demo', openaiCompatible: [] };
 const keys: Record<string, string> = { A_KEY: 'key-of-a', B_KEY: 'key-of-b' };
 const parts = { secret: (variable: string) => keys[variable], nowMs: () => testNowMs };
 let directory: string;
-let server: StubServer;
+let server: ModelServer;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'longrein-models-'));
-  server = await startStubServer();
+  server = await startModelServer();
 });
 
 afterEach(async () => {

@@ -2,16 +2,21 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPriceBook } from '../../../../../services/model-gateway/prices.ts';
 import { createAnthropicProvider } from '../../../../../services/model-gateway/providers/anthropic.ts';
 import type { ModelProvider } from '../../../../../services/model-gateway/providers/port.ts';
-import { completedOf, failureOf, requestOf, testNowMs } from './requests.ts';
-import { type StubServer, startStubServer } from './stub-server.ts';
+import {
+  completedOf,
+  failureOf,
+  requestOf,
+  testNowMs,
+} from '../../../../support/model-requests.ts';
+import { type ModelServer, startModelServer } from '../../../../support/model-server.ts';
 
 const apiKey = 'sk-ant-0123456789abcdef';
 const model = 'anthropic/claude-sonnet-4-5';
-let server: StubServer;
+let server: ModelServer;
 let provider: ModelProvider;
 
 beforeEach(async () => {
-  server = await startStubServer();
+  server = await startModelServer();
   provider = createAnthropicProvider({
     name: 'anthropic',
     baseUrl: `${server.url}/v1`,

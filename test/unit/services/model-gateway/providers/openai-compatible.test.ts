@@ -5,15 +5,20 @@ import type {
   ModelProvider,
   ModelRequest,
 } from '../../../../../services/model-gateway/providers/port.ts';
-import { completedOf, failureOf, requestOf, testNowMs } from './requests.ts';
-import { type StubServer, startStubServer } from './stub-server.ts';
+import {
+  completedOf,
+  failureOf,
+  requestOf,
+  testNowMs,
+} from '../../../../support/model-requests.ts';
+import { type ModelServer, startModelServer } from '../../../../support/model-server.ts';
 
 const apiKey = 'sk-test-0123456789abcdef';
-let server: StubServer;
+let server: ModelServer;
 let provider: ModelProvider;
 
 beforeEach(async () => {
-  server = await startStubServer();
+  server = await startModelServer();
   provider = providerAt(`${server.url}/v1`);
 });
 
@@ -44,7 +49,7 @@ function chat(message: object, more: object = {}): object {
   };
 }
 
-async function failWith(answer: Parameters<StubServer['answer']>[0], request?: ModelRequest) {
+async function failWith(answer: Parameters<ModelServer['answer']>[0], request?: ModelRequest) {
   server.answer(answer);
   return failureOf(await provider.complete(request ?? requestOf()));
 }

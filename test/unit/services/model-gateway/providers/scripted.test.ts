@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../../../services/model-gateway/providers/port.ts';
 import { createScriptedProvider } from '../../../../../services/model-gateway/providers/scripted.ts';
 import { parseScriptedRules } from '../../../../../services/model-gateway/providers/scripted-rules.ts';
-import { completedOf, failureOf, requestOf, testNowMs } from './requests.ts';
+import {
+  completedOf,
+  failureOf,
+  requestOf,
+  testNowMs,
+} from '../../../../support/model-requests.ts';
 
 const model = 'scripted/demo';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../../../../services/model-gateway/providers/redaction.ts';
 import { mapToolNames } from '../../../../../services/model-gateway/providers/tool-names.ts';
-import { requestOf } from './requests.ts';
+import { requestOf } from '../../../../support/model-requests.ts';
 
 describe('tool names on the wire', () => {
   const toolOf = (name: string) => ({ name, description: '', inputSchema: {} });

@@ -5,7 +5,7 @@ import type {
   ModelFailure,
   ModelOutcome,
   ModelRequest,
-} from '../../../../../services/model-gateway/providers/port.ts';
+} from '../../services/model-gateway/providers/port.ts';
 
 /** A time that tests agree on; deadlines are counted from it. */
 export const testNowMs = Date.UTC(2026, 10, 1);

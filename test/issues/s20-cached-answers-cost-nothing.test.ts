@@ -1,0 +1,92 @@
+// Source: langfuse 2112, an answer from the cache was billed.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Draft, SeenEvent } from '../../schemas/event.ts';
+import { event, json } from '../../schemas/event.ts';
+import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
+import { AnswerCache } from '../../services/model-gateway/answer-cache.ts';
+import { type ModelGatewayState, modelGatewayLogic } from '../../services/model-gateway/decide.ts';
+import { createModelEffects } from '../../services/model-gateway/effects.ts';
+import { breakerDefaults } from '../../services/model-gateway/gate/breaker.ts';
+import { Gate } from '../../services/model-gateway/gate/gate.ts';
+import { createPriceBook } from '../../services/model-gateway/prices.ts';
+import { createOpenAiCompatibleProvider } from '../../services/model-gateway/providers/openai-compatible.ts';
+import { BenchSession } from '../support/bench-session.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { modelAgent, newest, openWork } from '../support/work-fixtures.ts';
+
+const price = { inputNanoUsdPerMTokens: 3e9, outputNanoUsdPerMTokens: 15e9 };
+let server: ModelServer;
+let effects: ReturnType<typeof createModelEffects>;
+let nowMs: number;
+
+beforeEach(async () => {
+  nowMs = 1_000_000;
+  server = await startModelServer();
+  const prices = createPriceBook({ 'a/m': price });
+  const at = { name: 'a', baseUrl: `${server.url}/v1`, prices, nowMs: () => Date.now() };
+  effects = createModelEffects({
+    providers: new Map([['a', createOpenAiCompatibleProvider(at)]]),
+    clock: { nowMs: () => nowMs, after: () => () => undefined },
+    gate: new Gate({ providers: {}, tenants: {}, breaker: breakerDefaults }, () => undefined),
+    countsTokens: () => false,
+    ...{ blobs: createMemoryBlobs(), cache: new AnswerCache() },
+  });
+  for (const content of ['First.', 'Second.', 'Third.'])
+    server.answer({
+      body: {
+        ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 100, completion_tokens: 10 },
+      },
+    });
+});
+afterEach(() => server.stop());
+
+type Asked = Readonly<{ tenant?: string; said?: string; answerCacheMs?: number }>;
+
+/** One session that asks once: its outcome, and what the gateway has spent then. */
+async function ask({ tenant = 'acme', said = 'Hello.', answerCacheMs }: Asked) {
+  const facts = () => ({ facts: { providers: ['a'] } });
+  const bench = new BenchSession([{ logic: modelGatewayLogic, facts }], { tenant });
+  const cache = answerCacheMs === undefined ? {} : { answerCacheMs };
+  openWork(bench, { agents: [modelAgent(cache)] });
+  const who = { call: 'call_1', agent: 'w.1', task: 'w', attempt: 1, step: 1, agentName: 'writer' };
+  const data = { ...who, model: 'a/m', outputTokensMax: 9, timeoutMs: 9e12, tools: [] };
+  const messages = json([{ role: 'user', text: said }]);
+  bench.append([event('model.requested', data, { messages })], 'worker-pool:general');
+  bench.settle();
+  const state = (): ModelGatewayState => bench.state('model-gateway');
+  const claim = newest(bench.events, 'model.claimed') as SeenEvent;
+  const job = effects.jobOf(claim, state(), bench.meta);
+  const control = { signal: new AbortController().signal, traceparent: '' };
+  const outcome = (await job?.run(control)) as Draft<'model.completed'>;
+  bench.input(outcome);
+  return {
+    ...outcome.data,
+    message: outcome.content?.['message']?.body,
+    spent: state().spentNanoUsd,
+  };
+}
+
+const used = { inputTokens: 100, outputTokens: 10, costNanoUsd: 450_000, spent: 450_000 };
+const free = { inputTokens: 0, outputTokens: 0, costNanoUsd: 0, costKnown: true, spent: 0 };
+
+test('an equal request is answered again for nothing, and the answer says so', async () => {
+  const first = await ask({ answerCacheMs: 60_000 });
+  expect(first).toMatchObject(used);
+  expect(first.cached).toBeUndefined();
+  const again = await ask({ answerCacheMs: 60_000 });
+  expect(again).toMatchObject({ ...free, cached: true, priceVersion: 'answer-cache' });
+  expect(again.message).toEqual(first.message);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('another tenant, another request, an agent that does not allow it and an old answer are asked anew', async () => {
+  await ask({ answerCacheMs: 60_000 });
+  expect(await ask({ answerCacheMs: 60_000, tenant: 'other' })).toMatchObject(used);
+  expect(await ask({})).toMatchObject(used);
+  expect(server.requests).toHaveLength(3);
+  nowMs += 60_000;
+  await ask({ answerCacheMs: 60_000 });
+  expect(server.requests).toHaveLength(4);
+});
