@@ -73,6 +73,21 @@ export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
   return evolveSession(state, seen);
 }
 
+function accept(state: ModelGatewayState, seen: SeenEvent<'plan.accepted'>): ModelGatewayState {
+  const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
+  const routes = routesOf(catalog);
+  const tasks = budgetedTasks(catalog);
+  const resuming = Object.values(catalog.agents).filter(resumesAttempts);
+  const agentRules = agentRulesOf(catalog);
+  return {
+    ...{ ...state, tools: catalog.tools },
+    ...(routes === undefined ? {} : { routes }),
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(resuming.length === 0 ? {} : { resuming: resuming.map(({ name }) => name) }),
+    ...(agentRules === undefined ? {} : { agentRules }),
+  };
+}
+
 function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
     case 'session.opened': {
@@ -80,20 +95,8 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       if (lane !== usualLane) return { ...state, budgetNanoUsd, lane };
       return budgetNanoUsd === state.budgetNanoUsd ? state : { ...state, budgetNanoUsd };
     }
-    case 'plan.accepted': {
-      const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
-      const routes = routesOf(catalog);
-      const tasks = budgetedTasks(catalog);
-      const resuming = Object.values(catalog.agents).filter(resumesAttempts);
-      const agentRules = agentRulesOf(catalog);
-      return {
-        ...{ ...state, tools: catalog.tools },
-        ...(routes === undefined ? {} : { routes }),
-        ...(tasks === undefined ? {} : { tasks }),
-        ...(resuming.length === 0 ? {} : { resuming: resuming.map(({ name }) => name) }),
-        ...(agentRules === undefined ? {} : { agentRules }),
-      };
-    }
+    case 'plan.accepted':
+      return accept(state, seen);
     case 'model.requested':
       return request(state, seen);
     case 'model.claimed':
