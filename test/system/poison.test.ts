@@ -39,7 +39,7 @@ function newHost(): LiveHost {
   const env = {
     LONGREIN_COUNTER_DIR: directory,
     LONGREIN_TEST_DIES_OF: `planner ${session}`,
-    LONGREIN_SESSION_TIMEOUT_MS: '3000',
+    LONGREIN_SESSION_TIMEOUT_MS: '6000',
   };
   const host = new LiveHost({ stack, env, entry: 'mortal-host' });
   hosts.push(host);

@@ -70,10 +70,18 @@ export class Caution {
     if (!this.isCalledFor()) return;
     this.inheritedBelow = position;
     const { answers, others } = dueIn(slots, services);
-    for (const one of [...answers, ...others]) this.due.set(keyOf(one), one);
-    if (answers.length <= aloneMax) this.alone = new Set(answers);
+    const first = answers.map((one) => this.kept(one));
+    for (const one of [...first, ...others.map((other) => this.kept(other))])
+      this.due.set(keyOf(one), one);
+    if (answers.length <= aloneMax) this.alone = new Set(first);
     this.roundSize = Math.min(roundMax, Math.max(1, Math.ceil(this.due.size / rounds)));
     if (!this.running) void this.run();
+  }
+
+  /** The partition may be won again while a decision is being named: it stays the one that is named. */
+  private kept(one: Named): Named {
+    const known = this.due.get(keyOf(one));
+    return known?.record === one.record ? known : one;
   }
 
   /** The partition is decided by somebody else now. */
@@ -168,7 +176,8 @@ export class Caution {
     const free = round.filter(({ session }) => !this.isBusy(session));
     if (this.poison !== undefined) this.silence(free);
     for (const session of new Set(free.map((one) => one.session))) this.parts.settle(session);
-    for (const one of free) this.due.delete(keyOf(one));
+    // What took its place meanwhile has not been decided.
+    for (const one of free) if (this.due.get(keyOf(one)) === one) this.due.delete(keyOf(one));
     this.named = [];
     this.poison = undefined;
   }

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { Caution, type CautionParts } from '../../../../../services/chassis/host/caution.ts';
+import { ClosedSessions } from '../../../../../services/chassis/host/closed-sessions.ts';
+import { SessionTable } from '../../../../../services/chassis/host/session-table.ts';
+import type { Slot } from '../../../../../services/chassis/host/slot.ts';
+import { idleLogic, opening, session } from '../../../../support/placed-record.ts';
+import { keepingLogger } from '../../../../support/quiet-ports.ts';
+import { VirtualClock } from '../../../../support/virtual-clock.ts';
+
+const at = { topic: 'longrein.sessions.normal', partition: 0 };
+const service = 'supervisor';
+
+/** A host that took over a session with one open cause; what it says to the others takes its time. */
+function takenOver() {
+  const logic = idleLogic({ initial: () => ({}), answers: () => true });
+  const table = new SessionTable([{ logic, topics: [] }], new ClosedSessions(at, []));
+  table.fold(opening(), { catchingUp: false, marks: new Map() });
+  const clock = new VirtualClock();
+  const decided: string[] = [];
+  const said: (() => void)[] = [];
+  const presence = {
+    markMs: () => 0,
+    tracesOf: () => [{ incarnation: 'gone', is: 'dead', deciding: [], suspects: [] }],
+    announce: () => new Promise<boolean>((resolve) => said.push(() => resolve(true))),
+    inTurn: (work: () => Promise<void>) => work(),
+  };
+  const settle = (one: string): void => {
+    if (caution.of(one, service) === 'now') decided.push(one);
+  };
+  const ports = { clock, logger: keepingLogger() };
+  const parts = { at, ports, table, presence, settle } as unknown as CautionParts;
+  const caution: Caution = new Caution(parts);
+  const win = (): void =>
+    caution.begin(['gone'], { slots: [table.get(session) as Slot], position: 1 }, [service]);
+  return { caution, clock, decided, said, win };
+}
+
+test('what is due after a takeover is decided once it was named', async () => {
+  const { caution, clock, decided, said, win } = takenOver();
+  win();
+  await clock.run(10);
+  expect(caution.of(session, service)).toBe('now');
+  expect(decided).toEqual([]);
+  said.shift()?.();
+  await clock.run(10);
+  expect(decided).toEqual([session]);
+});
+
+test('a partition that is won again while a decision is being named does not forget it', async () => {
+  const { clock, decided, said, win } = takenOver();
+  win();
+  await clock.run(10);
+  win();
+  while (said.length > 0) {
+    said.shift()?.();
+    await clock.run(1_000);
+  }
+  expect(decided).toContain(session);
+});
