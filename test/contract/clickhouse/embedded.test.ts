@@ -13,6 +13,7 @@ import {
   temporaryDirectory,
 } from '../../support/embedded-clickhouse.ts';
 import { eventRows } from '../../support/event-rows.ts';
+import { createLateView } from '../../support/late-view.ts';
 
 /** What only the embedded engine does: who may do what, starting, stopping, dying. */
 const started: EmbeddedClickHouse[] = [];
@@ -262,6 +263,39 @@ describe('dying', () => {
       (SELECT count() FROM longrein.events)
         - (SELECT sum(events) FROM longrein.sink_progress) events`;
     expect(await firstRow(client, sums)).toEqual({ cost: 0, events: 0 });
+    await client.close();
+  }, 120_000);
+
+  test('killed between the table and its views, a repetition fills each view once', async () => {
+    const directory = temporaryDirectory();
+    const first = await start({ directory });
+    const before = quietClient(first.url);
+    await migrate(before, logger);
+    await createLateView(before, 0.004);
+    const rows = eventRows(500);
+    const insert = (client: ClickHouseClient) =>
+      createEventTable(client).insertBatch(rows, 'range');
+    const unanswered = insert(before).catch((thrown: Error) => thrown);
+    const halfway = `SELECT (SELECT count() FROM longrein.events) events,
+      (SELECT count() FROM longrein.late) late`;
+    await expect
+      .poll(() => firstRow(before, halfway), { timeout: 20_000, interval: 10 })
+      .toEqual({ events: 500, late: 0 });
+    await first.kill();
+    expect(await unanswered).toMatchObject({ code: 'EVENT_STORE_UNREACHABLE' });
+    await before.close();
+
+    const client = quietClient((await start({ directory })).url);
+    expect(await firstRow(client, halfway)).toEqual({ events: 500, late: 0 });
+    const calls = rows.filter(({ type }) => type === 'model.completed').length;
+    const sums = `SELECT (SELECT sum(calls) FROM longrein.costs_hourly) calls,
+      (SELECT sum(events) FROM longrein.sessions_thin) sessions,
+      (SELECT sum(events) FROM longrein.sink_progress) progress`;
+    for (const _again of [1, 2]) {
+      await insert(client);
+      expect(await firstRow(client, halfway)).toEqual({ events: 500, late: 500 });
+      expect(await firstRow(client, sums)).toEqual({ calls, sessions: 500, progress: 500 });
+    }
     await client.close();
   }, 120_000);
 });
