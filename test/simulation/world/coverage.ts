@@ -50,6 +50,7 @@ const situations: readonly string[] = [
   'fault clock jump forward',
   'fault clock jump back',
   'fault cancel races an answer',
+  'fault cancel races a rejection',
   'fault records after the end',
   'fault sink away',
   'fault sink answer lost',

@@ -116,6 +116,8 @@ export class Disturber {
         return this.#triggers.atEffect((host) => this.#freezeRunning(host, action.forMs));
       case 'race':
         return this.#triggers.race(action.goalId, action.failed === true);
+      case 'cancel-rejected':
+        return this.#triggers.cancelRejected(action.goalId);
       case 'after-end':
         return this.#triggers.afterEnd(action.goalId, action.value);
     }

@@ -55,6 +55,8 @@ export class Network {
   calm = false;
   /** Called for each append to a session log or with results, before it is sent. */
   readonly onSending: ((sending: Sending) => void)[] = [];
+  /** How much later than sent a request to a session log is to arrive, beyond its latency; 0: as the dice say. */
+  holdMs: (sending: Sending) => number = () => 0;
   /** Called for each request that something befalls. */
   onFault: (program: string, what: string, at: PartitionName) => void = () => undefined;
   readonly #dice: Dice;
@@ -98,7 +100,9 @@ export class Network {
       return this.#noted('fault request refused for good', 'too-large');
     if (this.calm) return 'ok';
     if (this.brokerAway) return 'lost';
-    const fault = this.#drawn(records);
+    const heldMs = watched.has(topic) ? this.holdMs({ at, records, program }) : 0;
+    const fault =
+      heldMs > 0 ? this.#noted('fault request delayed', { delayMs: heldMs }) : this.#drawn(records);
     if (fault !== 'ok' && topic !== presenceTopic) this.onFault(program, said(fault), at);
     return fault;
   }

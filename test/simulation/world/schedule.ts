@@ -47,6 +47,8 @@ export type Action = Readonly<{ atMs: number }> &
     | Readonly<{ do: 'strange'; where: number; kind: StrangeKind }>
     /** The goal is cancelled in the moment in which an answer for it is on its way; `failed`: only one that failed. */
     | Readonly<{ do: 'race'; goalId: string; failed?: boolean }>
+    /** The goal is cancelled while the rejection of its plan is on its way, and that arrives between cancel and answer. */
+    | Readonly<{ do: 'cancel-rejected'; goalId: string }>
     /** When the session of the goal ends, all that it was told comes again. */
     | Readonly<{ do: 'after-end'; goalId: string; value: JsonObject }>
     | Readonly<{ do: 'compare'; victim: number }>
@@ -151,20 +153,42 @@ function swaps(seed: number, calmAtMs: number): Action[] {
     ];
   }).flat();
 }
-/** A goal whose plan is rejected, cancelled so that the cancel arrives just then. */
+
+/** A goal whose plan is rejected. */
+function rejectedGoal(dice: Dice, goalId: string, calmAtMs: number) {
+  const value = { id: goalId, goal: 'Rejected.', plan: 'storm', agentPools: ['analysis'] };
+  const atMs = dice.between(0, calmAtMs - 2_000);
+  return { atMs, do: 'send', value, goalId, kind: 'goal' } as const;
+}
+
+/** Such goals, cancelled so that the cancel arrives just then. */
 function rejections(seed: number, at: { calmAtMs: number; latencyMs: number }): Action[] {
   const dice = diceOf('rejections', seed);
-  if (!dice.chance(0.3)) return [];
+  if (!dice.chance(0.4)) return [];
   const goalId = 'goal-rejected';
-  const value = { id: goalId, goal: 'Rejected.', plan: 'storm', agentPools: ['analysis'] };
-  const atMs = dice.between(0, at.calmAtMs - 2_000);
+  const goal = rejectedGoal(dice, goalId, at.calmAtMs);
   // The goal's way to its plan is that much longer than the cancel's to the session.
   const laterMs = at.latencyMs * (0.8 + 1.6 * dice.fraction());
   const cancel = cancelValue(goalId);
-  return [
-    { atMs, do: 'send', value, goalId, kind: 'goal' },
-    { atMs: atMs + laterMs, do: 'send', value: cancel, goalId, kind: 'cancel' },
-  ];
+  if (dice.chance(0.6)) {
+    // Most of the time one host plans and supervises: of several goals some meet two.
+    const more = [2, 3].map((index) => rejectedGoal(dice, `${goalId}-${index}`, at.calmAtMs));
+    return [goal, ...more].flatMap((sent): Action[] => [
+      { atMs: sent.atMs, do: 'cancel-rejected', goalId: sent.goalId },
+      sent,
+    ]);
+  }
+  return [goal, { atMs: goal.atMs + laterMs, do: 'send', value: cancel, goalId, kind: 'cancel' }];
+}
+
+/** A goal whose agents have less time than they may need: some end while they wait, some just before. */
+function hurries(seed: number, calmAtMs: number): Action[] {
+  const dice = diceOf('hurries', seed);
+  if (!dice.chance(0.2)) return [];
+  const goalId = 'goal-hasty';
+  const inputs = { waitMs: dice.pick([0, 700, 1_000, 3_000]) };
+  const value = { id: goalId, goal: 'Hasty.', plan: 'hasty', inputs };
+  return [{ atMs: dice.between(0, calmAtMs - 2_000), do: 'send', value, goalId, kind: 'goal' }];
 }
 
 /** Dice of their own: what is drawn elsewhere stays as it is. */
@@ -190,6 +214,7 @@ export function scheduleOf(seed: number): Schedule {
     ...gaps(seed, calmAtMs),
     ...swaps(seed, calmAtMs),
     ...poisonings(seed, calmAtMs),
+    ...hurries(seed, calmAtMs),
   ];
   const partitions = dice.between(1, 2);
   const housekeepingMs = dice.pick([300, 700, 1_000]);

@@ -22,6 +22,11 @@ function isDelivery({ at, records }: Sending): boolean {
   return records.some((one) => isInput(one) && !ownInputs.test(typesOf(one)[0] ?? ''));
 }
 
+/** Long enough for a cancel to get from the goals topic to the session, and to be answered. */
+const heldMs = 400;
+/** Of two held requests the later one arrives later, whatever their latencies. */
+const apartMs = 30;
+
 const sessionOf = (goalId: string): string => sessionId('default', 'world', goalId);
 
 /** What happens in the moment in which something else is on its way: races that dice alone would rarely hit. */
@@ -37,9 +42,14 @@ export class Triggers {
   readonly #racing = new Map<string, { goalId: string; awaited: RegExp }>();
   readonly #ending = new Map<string, { goalId: string; value: JsonObject }>();
 
+  /** Goals by session, to be cancelled while the rejection of their plan is on its way; and when it arrives. */
+  readonly #rejected = new Map<string, string>();
+  readonly #arriving = new Map<string, number>();
+
   constructor(world: SimulatedWorld) {
     this.#world = world;
     world.network.onSending.push((sending) => this.#sent(sending));
+    world.network.holdMs = (sending) => this.#heldMs(sending);
     world.onEffect = (host, name) => {
       if (name === atMostOnce && this.#running[0]?.(host) === true) this.#running.shift();
     };
@@ -50,6 +60,7 @@ export class Triggers {
     this.#appending.clear();
     this.#delivering.clear();
     this.#racing.clear();
+    this.#rejected.clear();
     this.#running = [];
   }
 
@@ -73,6 +84,10 @@ export class Triggers {
     this.#racing.set(sessionOf(goalId), { goalId, awaited: failed ? failures : outcomes });
   }
 
+  cancelRejected(goalId: string): void {
+    this.#rejected.set(sessionOf(goalId), goalId);
+  }
+
   afterEnd(goalId: string, value: JsonObject): void {
     this.#ending.set(sessionOf(goalId), { goalId, value });
   }
@@ -85,6 +100,30 @@ export class Triggers {
       this.#crash(sending.program, 'fault crash while delivering', afterMs);
     }
     for (const record of sending.records) this.#look(record);
+  }
+
+  /**
+   * The rejection arrives after the cancel that it does not know, and before the answer to the cancel. Where one host
+   * writes the rejection with what it sets off, nothing can come between them.
+   */
+  #heldMs({ records }: Sending): number {
+    const nowMs = this.#world.clock.nowMs();
+    for (const record of records) {
+      const session = record.headers['ce_subject'] ?? '';
+      const types = typesOf(record);
+      const atMs = this.#arriving.get(session);
+      if (atMs !== undefined && types.includes('session.cancelled'))
+        return Math.max(0, atMs - nowMs) + apartMs;
+      const goalId = this.#rejected.get(session);
+      if (goalId === undefined || !types.includes('plan.rejected')) continue;
+      this.#rejected.delete(session);
+      if (records.some((one) => typesOf(one).includes('session.failed'))) return 0;
+      this.#arriving.set(session, nowMs + heldMs);
+      this.#world.note('fault cancel races a rejection');
+      this.#world.publish(goalId, cancelValue(goalId));
+      return heldMs;
+    }
+    return 0;
   }
 
   #countDown(program: string): void {
