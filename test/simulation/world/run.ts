@@ -60,8 +60,11 @@ export type Run = Readonly<{
 }>;
 
 const stepMs = 1_000;
-/** By then everything must have ended: time-outs of plans, claims and presence are far shorter. */
-const calmMsMax = 180_000;
+/**
+ * By then everything must have ended: the longest time-out of a tool and its grace. So long a call stays open whose host
+ * lives, lost sight of it, and does not own it any more.
+ */
+const calmMsMax = 660_000;
 const storeMsMax = 120_000;
 const storedNames = storedTopics.map(({ name }) => name);
 
