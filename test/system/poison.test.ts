@@ -70,7 +70,9 @@ it('a goal that kills its hosts fails after a few of them; the others complete, 
   const counted = (counter: string) => ({ plan: 'count', inputs: { counter, waitMs: 500 } });
   await desk.send({ id: goalId, goal: 'of a test', ...counted('poison') });
   const innocent: string[] = [];
-  for (let n = 0; n < 6; n++) innocent.push(await desk.submit(counted(`innocent-${n}`)));
+  // Of tools that may be called again: one that may not would rightly fail where its host dies in the middle of it.
+  const echoed = (said: string) => ({ plan: 'echo', inputs: { said } });
+  for (let n = 0; n < 6; n++) innocent.push(await desk.submit(echoed(`innocent-${n}`)));
   let result: Awaited<ReturnType<GoalDesk['result']>> | undefined;
   const waiting = desk.result(goalId, 150_000).then((one) => {
     result = one;
