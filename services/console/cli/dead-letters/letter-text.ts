@@ -45,8 +45,8 @@ export function textOfLetter(colors: Colors, letter: Letter, retry: Retry): stri
 function originalText({ original }: Letter, dim: (text: string) => string): string {
   if (original === undefined) return '';
   const text = Buffer.from(original, 'base64').toString('utf8');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they would disturb the terminal
-  const plain = text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '·');
+  // Others would disturb the terminal.
+  const plain = text.replaceAll(/\p{Cc}/gu, (one) => (one === '\n' || one === '\t' ? one : '·'));
   const more =
     plain.length > bytesShown ? dim(`… ${plain.length} characters in all; --json has them`) : '';
   return `\n${plain.slice(0, bytesShown)}${more}\n`;

@@ -83,15 +83,20 @@ function logOf(steps: readonly Step[]): readonly LogRecord[] {
 
 type Place = Readonly<{ needFrom: number; acceptance: AcceptanceState }>;
 
-/** Closings below an offset, as hosts remember them. */
+/**
+ * Closings as hosts remember them: a mark may stand above the first record of a session only once its closing is written,
+ * wherever that lies.
+ */
 function closedBelow(log: readonly LogRecord[], judged: readonly Judgement[], offset: number) {
+  const sessionOf = ({ headers }: LogRecord): string => headers['ce_subject'] ?? '';
+  const below = new Set(log.slice(0, offset).map(sessionOf));
   const closings = log.filter(
     (record) =>
-      record.offset < offset &&
+      below.has(sessionOf(record)) &&
       record.headers['lr_types'] === 'session.closed' &&
       (judged[record.offset]?.effectiveEvents ?? 0) > 0,
   );
-  const closed = Object.fromEntries(closings.map((one) => [one.headers['ce_subject'], one.offset]));
+  const closed = Object.fromEntries(closings.map((one) => [sessionOf(one), one.offset]));
   const hour = Math.floor(Date.UTC(2026, 0, 15) / 3_600_000);
   return [{ ...name, hour, sessions: closed }];
 }
@@ -118,7 +123,7 @@ test('whoever starts where the state says judges every later record the same', (
         expect(wanted(again, next - needFrom)).toEqual(wanted(judged, next));
       }
     }),
-    { numRuns: 300, seed: 20261130 },
+    { numRuns: 300 },
   );
 });
 
