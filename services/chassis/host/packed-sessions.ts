@@ -11,11 +11,8 @@ type PackedSeat = Readonly<{
 }> &
   Omit<Seat, 'logic' | 'entry' | 'waiting'>;
 
-type PackedSlot = Readonly<{
-  core: SessionCore;
-  traceparent: string;
-  seats: readonly PackedSeat[];
-}>;
+type PackedSlot = Pick<Slot, 'traceparent' | 'singly'> &
+  Readonly<{ core: SessionCore; seats: readonly PackedSeat[] }>;
 
 type Packed = Readonly<{
   /** Deflated JSON, a character a byte: strings cost little beside what they hold. */
@@ -94,9 +91,10 @@ export class PackedSessions {
     return this.unpacked(session, JSON.parse(whole.toString()) as PackedSlot);
   }
 
-  private unpacked(session: string, { core, traceparent, seats }: PackedSlot): Slot {
+  private unpacked(session: string, { core, traceparent, singly, seats }: PackedSlot): Slot {
     const slot = new Slot(session);
     slot.traceparent = traceparent;
+    slot.singly = singly;
     for (const { service, entry, ...rest } of seats) {
       const hosted = this.services.find(({ logic }) => logic.name === service);
       if (hosted === undefined) continue;
@@ -144,5 +142,6 @@ function packedSlot(slot: Slot): PackedSlot {
     const shared = own === core || JSON.stringify(own) === same;
     return { ...seat, service, entry: shared ? entry : seat.entry };
   });
-  return { core, traceparent: slot.traceparent, seats };
+  const { traceparent, singly } = slot;
+  return { core, traceparent, singly, seats };
 }

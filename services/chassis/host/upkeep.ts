@@ -24,10 +24,11 @@ export class Upkeep {
 
   /** Checkpoints that are due; then what is quiet is packed. */
   round(): void {
-    const { log, table } = this.parts;
+    const { log, table, ownership } = this.parts;
     const position = log.expected;
     const stretch = carryStretch(table.seats);
-    table.unpackHolding(position - stretch, limits.checkpointsPerRound);
+    if (ownership.epochs.size > 0)
+      table.unpackHolding(position - stretch, limits.checkpointsPerRound);
     this.checkpoints.round(table.slots(), { position, stretch });
     this.packIdle(limits.sessionIdleMs);
   }

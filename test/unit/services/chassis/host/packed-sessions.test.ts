@@ -6,6 +6,8 @@ import {
   PackedSessions,
 } from '../../../../../services/chassis/host/packed-sessions.ts';
 import { foldSeat, Slot, sharedCoreFold } from '../../../../../services/chassis/host/slot.ts';
+import { Upkeep } from '../../../../../services/chassis/host/upkeep.ts';
+import { MemoryCluster } from '../../../../../services/chassis/log/memory/memory-cluster.ts';
 import type { PlacedRecord } from '../../../../../services/chassis/protocol/record.ts';
 import { CounterWorld, sent, timerMs } from '../../../../support/counter-world.ts';
 import {
@@ -17,6 +19,8 @@ import {
   timerSet,
   turn,
 } from '../../../../support/placed-record.ts';
+import { quietPorts } from '../../../../support/quiet-ports.ts';
+import { VirtualClock } from '../../../../support/virtual-clock.ts';
 
 const names = ['supervisor', 'aggregator', 'tool-guard'];
 const services = names.map((name) => ({
@@ -39,12 +43,13 @@ describe('an idle session', () => {
 
   test('comes back as it was, and its services share what they know', () => {
     const before = slotOf(opening(0), turn(1, [timerSet('t', 5_000)]), input(2, sent()));
+    before.singly = true;
     const packed = new PackedSessions(services);
     packed.pack(before);
     expect(packed.size).toBe(1);
     const after = packed.take(session);
     expect(packed.size).toBe(0);
-    expect(after?.traceparent).toBe(before.traceparent);
+    expect(after).toMatchObject({ traceparent: before.traceparent, singly: true });
     expect(after?.seats).toEqual(before.seats);
     // Also in the order of members, which expressions can see.
     for (const [name, { entry }] of before.seats)
@@ -83,6 +88,35 @@ describe('an idle session', () => {
     seat.entry = { ...seat.entry, causes: [{ event: event as never, offset: 1 }] };
     expect(canBePacked(asked, never)).toBe(false);
   });
+});
+
+/** A partition with one packed session that holds the mark far behind; says how often it was asked to unpack. */
+function farBehind(epochs: ReadonlyMap<string, number>) {
+  const asked: number[] = [];
+  const table = {
+    ...{ seats: 1, slots: () => [], packIdle: () => undefined },
+    unpackHolding: (offset: number) => asked.push(offset),
+  };
+  const clock = new VirtualClock();
+  const ports = quietPorts(new MemoryCluster({ scheduler: clock }).connect('one'), clock);
+  const ownership = { epochs, epochOf: (service: string) => epochs.get(service) };
+  const log = { expected: 10 * limits.carryForwardRecords };
+  const upkeep = new Upkeep({ topic: 't', partition: 0 }, {
+    ports,
+    ownership,
+    log,
+    table,
+  } as never);
+  return { upkeep, asked };
+}
+
+test('only an owner unpacks what is to be carried forward: nobody else writes checkpoints', () => {
+  const standby = farBehind(new Map());
+  standby.upkeep.round();
+  expect(standby.asked).toEqual([]);
+  const owner = farBehind(new Map([['supervisor', 1]]));
+  owner.upkeep.round();
+  expect(owner.asked).toHaveLength(1);
 });
 
 const packedIn = (host: Host): number =>
