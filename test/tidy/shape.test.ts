@@ -37,11 +37,15 @@ test('no function is longer than 60 lines', () => {
 });
 
 test('there is no any, no switched-off check and no skipped test', () => {
-  const holes = /(:\s*any\b|\bas any\b|<any>|@ts-(ignore|expect-error|nocheck)|biome-ignore)/;
+  const holes = /(:\s*any\b|\bas any\b|<any>)/;
+  // These stand in comments, which bare code has none of.
+  const switchedOff = /@ts-(ignore|expect-error|nocheck)|biome-ignore/;
   const skipped = /\b(it|test|describe)\.(skip|only|todo|skipIf|runIf)\b/;
   const wrong = files
     .filter(({ path }) => !path.startsWith('test/tidy/'))
-    .filter(({ text }) => holes.test(bareCode(text)) || skipped.test(text));
+    .filter(
+      ({ text }) => holes.test(bareCode(text)) || switchedOff.test(text) || skipped.test(text),
+    );
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
