@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { event } from '../../../../schemas/event.ts';
@@ -63,6 +64,20 @@ afterAll(async () => {
   await Promise.all(hosts.map((one) => one.remove()));
   await backing?.remove();
 });
+
+/** The id of a schema. A registry that has just come up answers reads before it takes writes. */
+async function registered(name: string, schema: string): Promise<number> {
+  const url = `${backing.stack.registryUrl}/subjects/${name}/versions`;
+  const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+  const body = JSON.stringify({ schemaType: 'JSON', schema });
+  for (const endMs = Date.now() + 30_000; ; await sleep(200)) {
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    const text = await answer.text();
+    if (answer.ok) return (JSON.parse(text) as { id: number }).id;
+    if (answer.status < 500 || Date.now() > endMs)
+      throw new Error(`the registry refused ${name}: ${answer.status} ${text}`);
+  }
+}
 
 async function cli(...argv: string[]): Promise<{ code: number; text: string }> {
   const terminal = fakeTerminal();
@@ -180,14 +195,7 @@ describe('a record with an unknown schema id', () => {
     const name = 'longrein.record.input';
     const own = subjectsOf().find((subject) => subject.name === name)?.schema as JsonObject;
     const properties = { ...(own['properties'] as JsonObject), later: { type: 'string' } };
-    const schema = JSON.stringify({ ...own, properties });
-    const answer = await fetch(`${backing.stack.registryUrl}/subjects/${name}/versions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
-      body: JSON.stringify({ schemaType: 'JSON', schema }),
-    });
-    const { id = 0 } = (await answer.json()) as { id?: number };
-    expect(id).toBeGreaterThan(0);
+    const id = await registered(name, JSON.stringify({ ...own, properties }));
     const session = 'ses_of-nobody';
     const record = { key: session, headers: headers(session), value: framed(id) };
     await log.append({ topic: bulk, partition: 0 }, [record]);
