@@ -26,7 +26,7 @@ type Bounds = ReadonlyMap<number, Readonly<{ low: number; high: number }>>;
 
 /** Goals that go in, and results that come back. */
 class Loops {
-  private readonly waiting = new Map<string, () => void>();
+  private readonly waiting = new Map<string, (text: string) => void>();
   private count = 0;
   private readonly send: (id: string) => Promise<unknown>;
 
@@ -37,8 +37,7 @@ class Loops {
   ended(record: LogRecord): void {
     const text = Buffer.from(record.value ?? '').toString('utf8');
     const goal = /"goalId":"([^"]+)"/.exec(text)?.[1] ?? '';
-    if (!text.includes('"status":"completed"')) return;
-    this.waiting.get(goal)?.();
+    this.waiting.get(goal)?.(text);
     this.waiting.delete(goal);
   }
 
@@ -46,8 +45,11 @@ class Loops {
   async run(): Promise<number> {
     const id = `loop-${process.pid}-${Date.now()}-${this.count++}`;
     const startedMs = performance.now();
-    const ended = new Promise<void>((resolve) => {
-      this.waiting.set(id, resolve);
+    const ended = new Promise<void>((resolve, reject) => {
+      this.waiting.set(id, (text) => {
+        if (text.includes('"status":"completed"')) resolve();
+        else reject(new Error(`${id} did not complete: ${text}`));
+      });
     });
     await this.send(id);
     await ended;
