@@ -25,6 +25,8 @@ export type ModelServer = Readonly<{
   /** A file that holds the key, in place of a variable. */
   apiKeyFile?: string | undefined;
   firstTokenMs?: number | undefined;
+  /** What of JSON it can promise. */
+  structuredOutput?: ServerEntry['structuredOutput'];
 }>;
 
 export type ConfiguredServer = ModelServer & Readonly<{ protocol: Protocol }>;
@@ -128,7 +130,7 @@ const usualUrls: Readonly<Record<string, string>> = {
 
 /** None for `scripted`, which is no server: the file only limits it. */
 function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
-  const { name, protocol, key, firstTokenMs } = entry;
+  const { name, protocol, key, firstTokenMs, structuredOutput } = entry;
   if (name === 'scripted') return [];
   const known = [...config.openaiCompatible, config.anthropic].find((one) => one?.name === name);
   const baseUrl = entry.baseUrl ?? known?.baseUrl ?? usualUrls[name];
@@ -141,7 +143,7 @@ function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
     key !== undefined && 'file' in key
       ? { apiKeyFile: key.file }
       : { apiKeyEnv: key === undefined ? usual : key.env };
-  return [{ name, protocol, baseUrl, ...place, firstTokenMs }];
+  return [{ name, protocol, baseUrl, ...place, firstTokenMs, structuredOutput }];
 }
 
 function openai(read: Variables): ModelServer[] {

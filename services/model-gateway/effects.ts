@@ -33,8 +33,7 @@ function questionOf({ claim, state }: Call) {
   const asked = requestOf(state, call);
   if (asked === undefined) return undefined;
   const { agent: _agent, timeoutMs: _timeout, ...request } = asked;
-  // Beside tools some providers would force the answer before any tool was called.
-  const outputSchema = request.tools.length > 0 ? undefined : rulesOf(state, call).outputSchema;
+  const { outputSchema } = rulesOf(state, call);
   return { ...request, model, ...(outputSchema === undefined ? {} : { outputSchema }) };
 }
 

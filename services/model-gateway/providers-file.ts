@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { nearest } from '../chassis/words/nearest.ts';
 import { breakerDefaults } from './gate/breaker.ts';
 import type { GateRules } from './gate/rules.ts';
+import { type StructuredOutput, structuredOutputs } from './providers/port.ts';
 import { readYamlFile } from './yaml-file.ts';
 
 export type Protocol = 'openai' | 'anthropic';
@@ -21,6 +22,8 @@ export type ServerEntry = Readonly<{
   key?: KeyPlace | undefined;
   /** How long the first token may take, in milliseconds; the call's own time-out stays. */
   firstTokenMs?: number | undefined;
+  /** What of JSON it can promise; `schema` if nothing is said. */
+  structuredOutput?: StructuredOutput | undefined;
 }>;
 
 /** What a tenant may spend in a day (UTC), and how much of it one session borrows at once. */
@@ -61,6 +64,7 @@ const server = members({
   baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   key: key.optional(),
   firstTokenMs: z.int().min(100).max(600_000).optional(),
+  structuredOutput: z.enum(structuredOutputs).optional(),
   ...limits,
 });
 const tenant = members({
@@ -108,6 +112,7 @@ const serversOf = ({ providers }: Written): ServerEntry[] =>
     baseUrl: one.baseUrl,
     key: one.key,
     firstTokenMs: one.firstTokenMs,
+    structuredOutput: one.structuredOutput,
   }));
 
 /** The file at `path`. Throws LongreinError PROVIDERS_INVALID with file, line and field. */

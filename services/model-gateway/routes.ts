@@ -100,12 +100,13 @@ async function loadPriceBook(config: ModelConfig): Promise<PriceBook> {
 }
 
 function optionsOf(server: ModelServer, parts: ProviderParts, prices: PriceBook) {
-  const { name, baseUrl, apiKeyEnv, apiKeyFile, firstTokenMs } = server;
+  const { name, baseUrl, apiKeyEnv, apiKeyFile, firstTokenMs, structuredOutput } = server;
   return {
     name,
     baseUrl,
     keyVariable: apiKeyEnv ?? apiKeyFile,
     firstTokenMs,
+    structuredOutput,
     prices,
     nowMs: parts.nowMs,
   };

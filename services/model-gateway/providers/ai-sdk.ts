@@ -7,7 +7,7 @@ import { type FinishReason, generateText } from 'ai';
 import type { JsonValue } from '../../../schemas/json.ts';
 import { parseModelName } from '../model-name.ts';
 import type { PriceBook } from '../prices.ts';
-import { type SdkModel, withDistinctCallIds, withOutputSchema } from './call-ids.ts';
+import { type SdkModel, withDistinctCallIds } from './call-ids.ts';
 import { modelFailureOf } from './failure.ts';
 import { systemTextOf, toSdkMessages, toSdkTools } from './messages.ts';
 import type {
@@ -20,10 +20,12 @@ import type {
   ModelRequest,
   ModelToolCall,
   QuotedUse,
+  StructuredOutput,
 } from './port.ts';
 import { keepReasoning } from './reasoning.ts';
 import { createStop, type Stop, stoppedFailure } from './stop.ts';
 import { askStreamed } from './streamed.ts';
+import { withOutputSchema } from './structured-output.ts';
 import { mapToolNames, type ToolNames } from './tool-names.ts';
 import { usageOf } from './usage.ts';
 
@@ -40,6 +42,8 @@ export type AiSdkProviderOptions = Readonly<{
   nowMs(): number;
   /** How long the first token may take, in milliseconds; the answer is streamed then. */
   firstTokenMs?: number | undefined;
+  /** What of JSON it can promise; `schema` if nothing is said. */
+  structuredOutput?: StructuredOutput | undefined;
 }>;
 
 type SdkAnswer = Awaited<ReturnType<typeof askStreamed>>;
@@ -123,7 +127,7 @@ function questionOf({ request, options, names, stop: { signal } }: Attempt) {
   const system = systemTextOf(request);
   const model = withDistinctCallIds(options.languageModel(parseModelName(request.model).model));
   return {
-    model: withOutputSchema(model, request.outputSchema),
+    model: withOutputSchema(model, request, options.structuredOutput ?? 'schema'),
     messages: toSdkMessages(request, options.name, names),
     maxOutputTokens: request.outputTokensMax,
     maxRetries: 0,

@@ -3,7 +3,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import type { PriceBook } from '../prices.ts';
 import { createAiSdkProvider } from './ai-sdk.ts';
-import type { ModelProvider } from './port.ts';
+import type { ModelProvider, StructuredOutput } from './port.ts';
 
 export type AnthropicOptions = Readonly<{
   name: string;
@@ -13,6 +13,7 @@ export type AnthropicOptions = Readonly<{
   prices: PriceBook;
   nowMs(): number;
   firstTokenMs?: number | undefined;
+  structuredOutput?: StructuredOutput | undefined;
 }>;
 
 /** The provider for Anthropic, or for a server that speaks its protocol. */

@@ -4,7 +4,6 @@
  */
 
 import { type LanguageModelMiddleware, wrapLanguageModel } from 'ai';
-import type { JsonObject } from '../../../schemas/json.ts';
 
 /** A model of the SDK, as its providers make them. */
 export type SdkModel = Parameters<typeof wrapLanguageModel>[0]['model'];
@@ -46,17 +45,6 @@ function distinctIds() {
 
 const isToolCall = <P extends { type: string }>(part: P): part is P & { toolCallId: string } =>
   part.type === 'tool-call' && typeof Reflect.get(part, 'toolCallId') === 'string';
-
-/** `model`, asked for JSON of this schema; itself where there is none. */
-export function withOutputSchema(model: SdkModel, schema: JsonObject | undefined): SdkModel {
-  if (schema === undefined) return model;
-  const responseFormat = { type: 'json' as const, name: 'answer', schema };
-  const middleware: LanguageModelMiddleware = {
-    specificationVersion: 'v3',
-    transformParams: async ({ params }) => ({ ...params, responseFormat }),
-  };
-  return wrapLanguageModel({ model, middleware });
-}
 
 function freeId(id: string, taken: ReadonlySet<string>): string {
   const kept = id.trim() === '' ? 'call' : id;

@@ -6,7 +6,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { PriceBook } from '../prices.ts';
 import { createAiSdkProvider } from './ai-sdk.ts';
-import type { ModelProvider } from './port.ts';
+import type { ModelProvider, StructuredOutput } from './port.ts';
 
 /**
  * `apiKey` may be left out for a server that wants none; `baseUrl` ends before /chat/completions.
@@ -19,6 +19,7 @@ export type OpenAiCompatibleOptions = Readonly<{
   prices: PriceBook;
   nowMs(): number;
   firstTokenMs?: number | undefined;
+  structuredOutput?: StructuredOutput | undefined;
 }>;
 
 /** The provider for one such server. */

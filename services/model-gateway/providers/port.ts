@@ -14,6 +14,14 @@ export type {
   ModelToolCall,
 } from '../../chassis/context/messages.ts';
 
+/**
+ * `schema`: it answers with JSON of a schema, but may do so before it has called a tool, and is asked
+ * only where there are none; `schema-beside-tools`: it can do both; `json`: JSON of any shape; `none`:
+ * nothing of the kind.
+ */
+export const structuredOutputs = ['schema', 'schema-beside-tools', 'json', 'none'] as const;
+export type StructuredOutput = (typeof structuredOutputs)[number];
+
 /** One request. `model` is "provider/model"; `deadlineAtMs` is Unix time. */
 export type ModelRequest = Readonly<{
   callId: string;
