@@ -5,7 +5,7 @@
 export type TopicDefinition = Readonly<{
   name: string;
   key: string;
-  kind: 'session-log' | 'public' | 'state' | 'presence';
+  kind: 'session-log' | 'public' | 'state' | 'presence' | 'stream';
   /** `configured`: the number that the installation fixed for session logs. */
   partitions: 'configured' | number;
   cleanup: 'delete' | 'compact';
@@ -41,6 +41,8 @@ export const watermarksTopic = 'longrein.watermarks';
 export const presenceTopic = 'longrein.presence';
 export const deadLettersTopic = 'longrein.dead-letters';
 export const registryTopic = 'longrein.registry';
+/** What models say while they say it: for who watches, never for who decides. */
+export const tokensTopic = 'longrein.tokens';
 
 const everyService = ['all services'];
 
@@ -98,6 +100,16 @@ export const topics: readonly TopicDefinition[] = [
     writers: everyService,
     readers: everyService,
   },
+  {
+    name: tokensTopic,
+    key: 'session id',
+    kind: 'stream',
+    partitions: 'configured',
+    cleanup: 'delete',
+    retentionMs: dayMs / 288,
+    writers: ['model-gateway'],
+    readers: ['other systems', 'cli', 'console'],
+  },
   publicTopic(deadLettersTopic, 'source key', { from: ['any'], to: ['cli', 'console'] }),
 ];
 
@@ -132,6 +144,8 @@ export function topicConfig(
     'message.timestamp.type': 'CreateTime',
     ...(replication >= 3 ? { 'min.insync.replicas': '2' } : {}),
     ...(compact ? compacted : {}),
+    // Only closed segments are deleted: what was watched goes within minutes.
+    ...(topic.kind === 'stream' ? { 'segment.ms': '60000' } : {}),
   };
 }
 

@@ -75,14 +75,15 @@ export class Harness {
 
   /** As `run`, but every ending of the goal is an answer. */
   async settle(request: GoalRequest & RunOptions): Promise<GoalResult> {
-    const { signal, waitMs, onEvent, onSubmitted, ...goal } = request;
+    const { signal, waitMs, onTokens, onEvent, onSubmitted, ...goal } = request;
     const named = nameGoal(goal);
-    const updates = await this.updates(named.session, named.known ? 'start' : 'now');
+    const start = named.known ? 'start' : 'now';
+    const updates = await this.updates(named.session, start, onTokens);
     try {
       const submitted = await this.send(named, updates.feed.cursor);
       onSubmitted?.(submitted);
     } catch (thrown) {
-      await updates.feed.close();
+      await updates.close();
       throw thrown;
     }
     const wait = { ...(signal && { signal }), ...(waitMs !== undefined && { waitMs }) };
@@ -100,7 +101,7 @@ export class Harness {
     try {
       return await this.send(named, updates.feed.cursor);
     } finally {
-      await updates.feed.close();
+      await updates.close();
     }
   }
 
@@ -113,7 +114,7 @@ export class Harness {
     const { after, ...wait } = options;
     const cursor = after === undefined ? undefined : readCursor(after, session);
     if (cursor?.ended === true) return;
-    const updates = await this.updates(session, cursor ?? 'start');
+    const updates = await this.updates(session, cursor ?? 'start', wait.onTokens);
     yield* updates.iterate(wait);
   }
 
@@ -153,11 +154,20 @@ export class Harness {
     return { goalId, session, cursor, published };
   }
 
-  private async updates(session: string, start: FeedStart): Promise<Updates> {
+  private async updates(
+    session: string,
+    start: FeedStart,
+    onTokens?: WaitOptions['onTokens'],
+  ): Promise<Updates> {
     this.refuseClosed();
     const { log, tail } = this;
     const updates = new Updates({ log, tail, session, start, laneTopics: await this.laneTopics() });
-    await updates.feed.open();
+    try {
+      await updates.open(onTokens);
+    } catch (thrown) {
+      await updates.close();
+      throw thrown;
+    }
     return updates;
   }
 

@@ -29,4 +29,5 @@ export type { Published } from './publish.ts';
 export type { GoalResult } from './result.ts';
 export type { GoalName, Session } from './session.ts';
 export type { SignalOptions } from './signal.ts';
+export type { ModelTokens } from './tokens.ts';
 export type { Update, WaitOptions } from './updates.ts';

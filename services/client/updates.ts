@@ -1,7 +1,9 @@
 import type { SeenEvent } from '../../schemas/event.ts';
+import { toError } from '../chassis/errors.ts';
 import { WaitEndedError } from './errors.ts';
 import { Feed, type FeedOptions } from './feed.ts';
 import type { GoalResult } from './result.ts';
+import { hearTokens, type ModelTokens } from './tokens.ts';
 
 /**
  * One step of a goal. `cursor` is where to go on after it, in any process. `of` says whose log the event stands in: the
@@ -16,6 +18,11 @@ export type WaitOptions = Readonly<{
   signal?: AbortSignal;
   /** Ends the waiting after this time, in milliseconds. */
   waitMs?: number;
+  /**
+   * What models say, as they say it, from now on. A channel of its own: pieces may be lost, may come after what they are
+   * of has ended, and have no cursor. The whole answer is in `model.completed`.
+   */
+  onTokens?(tokens: ModelTokens): void;
 }>;
 
 /** The result comes by a way of its own, which may be a little ahead of the events. */
@@ -32,9 +39,13 @@ const lastTypes: ReadonlySet<string> = new Set([
 /** Where the broker refuses the result, another one takes its place. */
 const replacing: ReadonlySet<string> = new Set(['delivery.refused', 'result.replaced']);
 
+type UpdatesOptions = Omit<FeedOptions, 'onEvent' | 'onPassed' | 'onResult' | 'onBroken'>;
+
 /** Updates of one feed in order: events, then the result. */
 export class Updates {
   readonly feed: Feed;
+  private readonly options: UpdatesOptions;
+  private deaf = (): void => undefined;
   private readonly session: string;
   private readonly waiting: Update[] = [];
   private result: Extract<Update, { kind: 'result' }> | undefined;
@@ -43,7 +54,8 @@ export class Updates {
   private error: Error | undefined;
   private wake = (): void => undefined;
 
-  constructor(options: Omit<FeedOptions, 'onEvent' | 'onPassed' | 'onResult' | 'onBroken'>) {
+  constructor(options: UpdatesOptions) {
+    this.options = options;
     this.session = options.session;
     this.feed = new Feed({
       ...options,
@@ -55,6 +67,24 @@ export class Updates {
       onResult: (result, cursor) => this.end(result, cursor),
       onBroken: (error) => this.fail(error),
     });
+  }
+
+  /** When it resolves, nothing that is written from now on is missed. What `onTokens` throws ends the waiting. */
+  async open(onTokens?: WaitOptions['onTokens']): Promise<void> {
+    if (onTokens !== undefined)
+      this.deaf = await hearTokens(this.options, (tokens) => {
+        try {
+          onTokens(tokens);
+        } catch (thrown) {
+          this.fail(toError(thrown));
+        }
+      });
+    await this.feed.open();
+  }
+
+  async close(): Promise<void> {
+    this.deaf();
+    await this.feed.close();
   }
 
   private take(update: Extract<Update, { kind: 'event' }>): void {
@@ -95,7 +125,7 @@ export class Updates {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      await this.feed.close();
+      await this.close();
     }
   }
 

@@ -27,6 +27,8 @@ export type ModelServer = Readonly<{
   firstTokenMs?: number | undefined;
   /** What of JSON it can promise. */
   structuredOutput?: ServerEntry['structuredOutput'];
+  /** False: it is asked for whole answers. */
+  stream?: boolean | undefined;
 }>;
 
 export type ConfiguredServer = ModelServer & Readonly<{ protocol: Protocol }>;
@@ -130,7 +132,7 @@ const usualUrls: Readonly<Record<string, string>> = {
 
 /** None for `scripted`, which is no server: the file only limits it. */
 function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
-  const { name, protocol, key, firstTokenMs, structuredOutput } = entry;
+  const { name, protocol, key, firstTokenMs, structuredOutput, stream } = entry;
   if (name === 'scripted') return [];
   const known = [...config.openaiCompatible, config.anthropic].find((one) => one?.name === name);
   const baseUrl = entry.baseUrl ?? known?.baseUrl ?? usualUrls[name];
@@ -143,7 +145,7 @@ function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
     key !== undefined && 'file' in key
       ? { apiKeyFile: key.file }
       : { apiKeyEnv: key === undefined ? usual : key.env };
-  return [{ name, protocol, baseUrl, ...place, firstTokenMs, structuredOutput }];
+  return [{ name, protocol, baseUrl, ...place, firstTokenMs, structuredOutput, stream }];
 }
 
 function openai(read: Variables): ModelServer[] {

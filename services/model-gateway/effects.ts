@@ -1,6 +1,7 @@
 /** How a claimed model call goes out: through the gate to its provider, and back as an outcome. */
 
 import type { BlobPort } from '../chassis/content/blobs.ts';
+import { memberOf } from '../chassis/effects/member.ts';
 import { LongreinError, toError } from '../chassis/errors.ts';
 import type { Clock, EffectJob, Effects } from '../chassis/host/ports.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
@@ -13,6 +14,7 @@ import { providerOf } from './model-name.ts';
 import { type Claim, notStarted, outcomeDraft, unrecorded } from './outcome.ts';
 import type { ModelOutcome } from './providers/port.ts';
 import type { ModelProviders } from './routes.ts';
+import type { TokenChannel } from './tokens.ts';
 
 export type ModelEffectsParts = Readonly<{
   providers: ModelProviders;
@@ -21,6 +23,8 @@ export type ModelEffectsParts = Readonly<{
   countsTokens: GatherParts['countsTokens'];
   blobs: BlobPort;
   cache: AnswerCache;
+  /** Where it is told what a model says meanwhile. */
+  tokens?: TokenChannel;
 }>;
 
 type Control = Readonly<{ signal: AbortSignal; traceparent: string }>;
@@ -41,9 +45,10 @@ type Question = NonNullable<ReturnType<typeof questionOf>>;
 
 async function complete(
   parts: ModelEffectsParts,
-  { claim, question }: Call & { question: Question },
+  at: Call & { question: Question },
   control: Control,
 ) {
+  const { claim, question } = at;
   const { call, model, deadlineAtMs } = claim.data;
   const provider = parts.providers.get(providerOf(model));
   if (provider === undefined) return undefined;
@@ -55,10 +60,21 @@ async function complete(
       callId: call,
       deadlineAtMs,
       ...control,
+      ...listening(parts, at),
     });
   } catch (thrown) {
     return unreadable(toError(thrown));
   }
+}
+
+/** Who follows the session sees the answer while it comes; a summary is not one. */
+function listening({ tokens }: ModelEffectsParts, { claim, state, session }: Call) {
+  const entry = memberOf(state.calls, claim.data.call);
+  if (tokens === undefined || entry === undefined || entry.summary !== undefined) return {};
+  const { call, model, attempt, try: number = 1 } = claim.data;
+  const { agent, task } = entry;
+  const piece = { session: session.session, call, agent, task, model, claim: attempt, try: number };
+  return { onText: tokens.listener(piece) };
 }
 
 /** A file of the conversation is not there: no other model would see it either. */

@@ -24,6 +24,8 @@ export type ServerEntry = Readonly<{
   firstTokenMs?: number | undefined;
   /** What of JSON it can promise; `schema` if nothing is said. */
   structuredOutput?: StructuredOutput | undefined;
+  /** False for a server that cannot stream its answers. */
+  stream?: boolean | undefined;
 }>;
 
 /** What a tenant may spend in a day (UTC), and how much of it one session borrows at once. */
@@ -65,6 +67,7 @@ const server = members({
   key: key.optional(),
   firstTokenMs: z.int().min(100).max(600_000).optional(),
   structuredOutput: z.enum(structuredOutputs).optional(),
+  stream: z.boolean().optional(),
   ...limits,
 });
 const tenant = members({
@@ -113,6 +116,7 @@ const serversOf = ({ providers }: Written): ServerEntry[] =>
     key: one.key,
     firstTokenMs: one.firstTokenMs,
     structuredOutput: one.structuredOutput,
+    stream: one.stream,
   }));
 
 /** The file at `path`. Throws LongreinError PROVIDERS_INVALID with file, line and field. */

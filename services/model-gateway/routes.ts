@@ -100,13 +100,14 @@ async function loadPriceBook(config: ModelConfig): Promise<PriceBook> {
 }
 
 function optionsOf(server: ModelServer, parts: ProviderParts, prices: PriceBook) {
-  const { name, baseUrl, apiKeyEnv, apiKeyFile, firstTokenMs, structuredOutput } = server;
+  const { name, baseUrl, apiKeyEnv, apiKeyFile, firstTokenMs, structuredOutput, stream } = server;
   return {
     name,
     baseUrl,
     keyVariable: apiKeyEnv ?? apiKeyFile,
     firstTokenMs,
     structuredOutput,
+    stream,
     prices,
     nowMs: parts.nowMs,
   };

@@ -11,6 +11,7 @@ import { GatewayHosts, hostedGate } from './gate/hosts.ts';
 import { type GatherParts, gatherFacts } from './gather.ts';
 import { providerOf } from './model-name.ts';
 import { createProviders } from './routes.ts';
+import { TokenChannel } from './tokens.ts';
 
 const noLimits = { providers: {}, tenants: {}, breaker: breakerDefaults };
 
@@ -59,6 +60,7 @@ export const createModelGateway: ServiceFactory = async ({ catalog, ports }) => 
     effects: createModelEffects({
       ...{ providers, clock, gate, countsTokens, blobs: ports.blobs },
       cache: new AnswerCache(),
+      tokens: new TokenChannel(ports),
     }) as Effects<unknown>,
   };
   return { hosted, companion };

@@ -1,7 +1,7 @@
 /** What a person sees while a goal is followed, and how the command ends. */
-import { type Call, writeJson } from './context.ts';
+import { type Call, flagOption, writeJson } from './context.ts';
 import { type ExitCode, exitCodes } from './exit-code.ts';
-import { type LinePrinter, printLine } from './live-print.ts';
+import { type LinePrinter, printLine, textRoom } from './live-print.ts';
 import { outputText, statusLine } from './result-print.ts';
 import type { Followed, FollowOptions } from './submit.ts';
 
@@ -15,9 +15,16 @@ export function linePrinterOf(call: Call): LinePrinter {
   return { write, colors, columns: terminal.columns, startedMs: Date.now() };
 }
 
+/** The flag of commands that follow a goal. */
+export const tokensOption = {
+  flags: '--tokens',
+  about: 'show what models say, while they say it',
+};
+
 export const liveOptions = (call: Call, printer: LinePrinter): FollowOptions => ({
   onLine: (line) => printLine(printer, line),
   onSilence: () => call.terminal.err(silent),
+  ...(flagOption(call, 'tokens') ? { tokensWidth: textRoom(printer) } : {}),
 });
 
 /** Says on Ctrl-C that the goal goes on, and how to see it; `work` is what Ctrl-C interrupts. */

@@ -3,8 +3,9 @@ import type { GoalRequest } from '../../client/goal-request.ts';
 import type { Harness, Submitted } from '../../client/harness.ts';
 import type { GoalResult } from '../../client/result.ts';
 import type { GoalName } from '../../client/session.ts';
-import type { Update } from '../../client/updates.ts';
+import type { Update, WaitOptions } from '../../client/updates.ts';
 import { type LiveLine, LiveView } from './live-view.ts';
+import { TokenLines } from './token-lines.ts';
 
 export interface Followed {
   readonly result: GoalResult;
@@ -21,6 +22,8 @@ export interface FollowOptions {
   onLine(line: LiveLine): void;
   /** Nothing was heard of the goal for a while. */
   onSilence(): void;
+  /** Show what models say, in lines of so many characters. */
+  tokensWidth?: number;
 }
 
 const silenceMs = 10_000;
@@ -40,6 +43,7 @@ export async function followGoal(
         options.onSubmitted(submitted);
       },
       onEvent: (update) => watch.take(update),
+      ...watch.hearing,
     });
     return watch.end(result);
   } finally {
@@ -57,7 +61,8 @@ export async function followSession(
   const { after } = options;
   watch.begin();
   try {
-    for await (const update of harness.follow(of, after === undefined ? {} : { after })) {
+    const from = after === undefined ? {} : { after };
+    for await (const update of harness.follow(of, { ...from, ...watch.hearing })) {
       options.onCursor(update.cursor);
       if (update.kind === 'result') return watch.end(update.result);
       watch.take(update);
@@ -75,18 +80,29 @@ class Watch {
   private readonly startedMs = Date.now();
   private readonly silence: NodeJS.Timeout;
   private before = performance.now();
+  private readonly tokens: TokenLines | undefined;
 
   constructor(options: FollowOptions) {
     this.options = options;
     this.silence = setTimeout(options.onSilence, silenceMs);
+    const { tokensWidth: width, onLine } = options;
+    const { startedMs } = this;
+    this.tokens = width === undefined ? undefined : new TokenLines(onLine, { width, startedMs });
   }
 
   begin(): void {
     this.before = performance.now();
   }
 
+  /** What the harness is to tell besides events. */
+  get hearing(): Pick<WaitOptions, 'onTokens'> {
+    const { tokens } = this;
+    return tokens === undefined ? {} : { onTokens: (piece) => tokens.take(piece) };
+  }
+
   take({ event }: Extract<Update, { kind: 'event' }>): void {
     clearTimeout(this.silence);
+    this.tokens?.end(event);
     const line = this.view.take(event);
     if (line !== undefined) this.options.onLine(line);
   }

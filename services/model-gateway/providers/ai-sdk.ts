@@ -44,6 +44,8 @@ export type AiSdkProviderOptions = Readonly<{
   firstTokenMs?: number | undefined;
   /** What of JSON it can promise; `schema` if nothing is said. */
   structuredOutput?: StructuredOutput | undefined;
+  /** False for a server that cannot stream: nobody sees what it says before it has said all. */
+  stream?: boolean | undefined;
 }>;
 
 type SdkAnswer = Awaited<ReturnType<typeof askStreamed>>;
@@ -114,8 +116,8 @@ type Attempt = Readonly<{
 
 function ask(attempt: Attempt): Promise<SdkAnswer> {
   const { request, options, stop } = attempt;
-  const { onText } = request;
-  const { firstTokenMs } = options;
+  const { firstTokenMs, stream = true } = options;
+  const onText = stream ? request.onText : undefined;
   const asked = questionOf(attempt);
   if (onText === undefined && firstTokenMs === undefined) return generateText(asked);
   const patience = firstTokenMs === undefined ? undefined : stop.expireAfter(firstTokenMs);

@@ -14,6 +14,7 @@ export type AnthropicOptions = Readonly<{
   nowMs(): number;
   firstTokenMs?: number | undefined;
   structuredOutput?: StructuredOutput | undefined;
+  stream?: boolean | undefined;
 }>;
 
 /** The provider for Anthropic, or for a server that speaks its protocol. */

@@ -20,6 +20,7 @@ export type OpenAiCompatibleOptions = Readonly<{
   nowMs(): number;
   firstTokenMs?: number | undefined;
   structuredOutput?: StructuredOutput | undefined;
+  stream?: boolean | undefined;
 }>;
 
 /** The provider for one such server. */

@@ -54,15 +54,33 @@ async function complete(request: ModelRequest, options: ScriptedOptions): Promis
     const data = dataOf(request);
     const rule = options.rules.find((each) => matches(each, request.model, data));
     if (rule === undefined) return refused(noRule(request, options.file));
-    if (rule.delayMs > 0) await sleep(rule.delayMs, undefined, { signal: stop.signal });
-    if (rule.failure !== undefined) return scriptedFailure(rule.failure);
-    return answered(request, rule, rule.answer?.(data) ?? null);
+    const outcome =
+      rule.failure === undefined
+        ? answered(request, rule, rule.answer?.(data) ?? null)
+        : scriptedFailure(rule.failure);
+    await speak(outcome, { delayMs: rule.delayMs, onText: request.onText, signal: stop.signal });
+    return outcome;
   } catch (thrown) {
     const reason = stop.reason();
     if (reason !== undefined) return { kind: 'failed', error: stoppedFailure(reason, name) };
     return refused(toError(thrown));
   } finally {
     stop.release();
+  }
+}
+
+/** Takes the time of the rule; who listens hears the answer word by word meanwhile. */
+async function speak(
+  outcome: ModelOutcome,
+  at: { delayMs: number; onText: ModelRequest['onText'] | undefined; signal: AbortSignal },
+): Promise<void> {
+  const { delayMs, onText, signal } = at;
+  const said = outcome.kind === 'completed' ? outcome.message.text : '';
+  const pieces = onText === undefined ? [] : (said.match(/\s*\S+\s*$|\s*\S+/g) ?? []);
+  const pauseMs = delayMs / Math.max(1, pieces.length);
+  for (const piece of pieces.length === 0 ? [''] : pieces) {
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
+    onText?.(piece);
   }
 }
 

@@ -1,7 +1,13 @@
 import { type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { goalNameOf, goalNameOptions } from '../goal-name.ts';
-import { finishFollowed, linePrinterOf, liveOptions, untilInterrupted } from '../live-follow.ts';
+import {
+  finishFollowed,
+  linePrinterOf,
+  liveOptions,
+  tokensOption,
+  untilInterrupted,
+} from '../live-follow.ts';
 
 /** Follows a goal that was asked for before, by whomever, to its result. */
 export const goalFollow: CommandSpec = {
@@ -9,6 +15,7 @@ export const goalFollow: CommandSpec = {
   about: 'watch a goal to its result, by its goal id or session id (exit 1 unless completed)',
   options: [
     { flags: '--after <cursor>', about: 'go on where an earlier follower stopped' },
+    tokensOption,
     ...goalNameOptions,
   ],
   examples: ['longrein goal follow g-3f9c0a1b2c4d', 'longrein goal follow ses_… --json'],

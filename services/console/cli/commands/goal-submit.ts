@@ -14,7 +14,13 @@ import {
 } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { goalOf } from '../goal-draft.ts';
-import { finishFollowed, linePrinterOf, liveOptions, untilInterrupted } from '../live-follow.ts';
+import {
+  finishFollowed,
+  linePrinterOf,
+  liveOptions,
+  tokensOption,
+  untilInterrupted,
+} from '../live-follow.ts';
 
 /** Publishes a goal; with --follow stays until its result is there. */
 export const goalSubmit: CommandSpec = {
@@ -34,6 +40,7 @@ export const goalSubmit: CommandSpec = {
     { flags: '--timeout <seconds>', about: 'the session fails after this time' },
     { flags: '--id <id>', about: 'the same id again is the same goal; random if not given' },
     { flags: '--follow', about: 'show tasks, agents and tool calls as they happen' },
+    tokensOption,
   ],
   examples: [
     'longrein goal submit --plan lockfile-audit --input path=package-lock.json --follow',

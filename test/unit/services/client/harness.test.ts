@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approvalsTopic, goalsTopic } from '../../../../schemas/topics.ts';
+import { approvalsTopic, goalsTopic, tokensTopic } from '../../../../schemas/topics.ts';
+import { partitionOf } from '../../../../services/chassis/log/partition.ts';
 import {
   CursorInvalidError,
   GoalCancelledError,
@@ -151,4 +152,48 @@ it('does nothing any more once it is closed', async () => {
   await harness.close();
   await expect(harness.run(echo)).rejects.toBeInstanceOf(HarnessClosedError);
   expect(() => harness.cancel('x')).toThrow(HarnessClosedError);
+});
+
+describe('what models say', () => {
+  const told = (session: string, text: string) => ({
+    key: session,
+    headers: {},
+    value: Buffer.from(JSON.stringify({ session, call: 'c', claim: 1, try: 1, at: 0, text })),
+  });
+
+  it('is heard from now on, by who asks for it, of its own session', async () => {
+    const { session } = await world.during(harness.submit({ ...echo, id: 'heard' }));
+    const log = world.connect('gateway');
+    const at = { topic: tokensTopic, partition: partitionOf(session, 2) };
+    await world.during(log.append(at, [told(session, 'too early')]));
+    const heard: string[] = [];
+    const onTokens = ({ text }: { text: string }): void => {
+      heard.push(text);
+    };
+    const updates = harness.follow(session, { onTokens });
+    const first = await world.during(updates.next());
+    const junk = { key: session, headers: {}, value: Buffer.from('{"text": 1}') };
+    const records = [told('ses_other', 'of another'), junk, told(session, 'now')];
+    await world.during(log.append(at, records));
+    const rest = await world.during(all(updates));
+    expect(heard).toEqual(['now']);
+    // Without it all comes as it does with it.
+    const plain = await world.during(all(harness.follow(session)));
+    expect(typesOf([first.value as Update, ...rest])).toEqual(typesOf(plain));
+    await log.close();
+  });
+
+  it('what the listener throws ends the waiting', async () => {
+    const { session } = await world.during(harness.submit({ ...echo, id: 'thrown' }));
+    const onTokens = (): void => {
+      throw new Error('enough');
+    };
+    const updates = harness.follow(session, { onTokens });
+    await world.during(updates.next());
+    const log = world.connect('gateway');
+    const at = { topic: tokensTopic, partition: partitionOf(session, 2) };
+    await world.during(log.append(at, [told(session, 'now')]));
+    await expect(world.during(all(updates))).rejects.toThrow('enough');
+    await log.close();
+  });
 });

@@ -168,6 +168,24 @@ describe.each(protocols)('$name', ({ model, text, end, make }) => {
   });
 });
 
+it('a server that cannot stream is asked for whole answers', async () => {
+  const choice = {
+    index: 0,
+    message: { role: 'assistant', content: 'Two.' },
+    finish_reason: 'stop',
+  };
+  server.answer({ body: { id: 'c', object: 'chat.completion', model: 'm', choices: [choice] } });
+  const at = { name: 'openai', baseUrl: `${server.url}/v1`, stream: false };
+  const told: string[] = [];
+  const onText = (text: string): void => {
+    told.push(text);
+  };
+  const provider = createOpenAiCompatibleProvider({ ...parts(), ...at });
+  expect(completedOf(await provider.complete(requestOf({ onText }))).message.text).toBe('Two.');
+  expect(server.requests[0]?.body['stream']).toBeUndefined();
+  expect(told).toEqual([]);
+});
+
 it('tool calls of a stream come with whole arguments', async () => {
   const call = (fields: object) => chunk({ tool_calls: [{ index: 0, ...fields }] });
   const events = [
