@@ -1,26 +1,42 @@
 import { createHash } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
+import type { Content } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { type ContentSeal, sealed } from '../../services/chassis/content/content-keys.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import { accept, copyAcceptance } from '../../services/chassis/protocol/acceptance.ts';
 import { sha256 } from '../../services/chassis/protocol/hash.ts';
 import { contentsOf, withContents } from '../read/contents.ts';
 import { type SessionSource, type SourceRecord, sessionUnknown } from '../read/source.ts';
-import { type ExportItem, exportVersion, formatLine, type OtherItem } from './format.ts';
+import {
+  type ContentItem,
+  type ExportItem,
+  exportVersion,
+  formatLine,
+  type OtherItem,
+} from './format.ts';
 
 /** A session as one file: everything that `verify` and `show` need, each content once. */
 
 /** Contents up to this size stay where they are; a line of their own would be longer. */
 const inlineBytesMax = 256;
 
+/** `seal`: of a session with a key; its contents are in the file as they are in the log. */
+export type ExportOptions = Readonly<{ release: string; seal?: ContentSeal | undefined }>;
+
 function otherItem({ offset, header }: SourceRecord): OtherItem {
   const { kind, id, service, services, epoch, incarnation, sequence } = header;
   return { other: { offset, kind, id, service, services, epoch, incarnation, sequence } };
 }
 
-/** Takes contents out of records, each the first time that it comes. */
+/** Takes contents out of records, each the first time that it comes. Those of a session with a key go out sealed. */
 class ContentShelf {
   private readonly known = new Map<string, string>();
+  private readonly seal: ContentSeal | undefined;
+
+  constructor(seal: ContentSeal | undefined) {
+    this.seal = seal;
+  }
 
   *items(record: SourceRecord): Generator<ExportItem> {
     if (record.body === undefined) {
@@ -31,16 +47,23 @@ class ContentShelf {
       if (content.body === undefined || content.bytes <= inlineBytesMax) continue;
       if (this.known.has(content.digest)) continue;
       this.known.set(content.digest, this.textSum(content.body));
-      yield { content: content.digest, body: content.body };
+      yield this.lineOf(content, content.body);
     }
     const body = withContents(record.body, (content) => {
       if (content.body === undefined) return content;
       // Two bodies under one digest are what an export must not hide.
-      if (this.known.get(content.digest) !== this.textSum(content.body)) return content;
+      if (this.known.get(content.digest) !== this.textSum(content.body))
+        return this.seal === undefined ? content : sealed(content, this.seal);
       const { body: _shelved, ...rest } = content;
       return rest;
     });
     yield { record: { ...record, body } };
+  }
+
+  private lineOf(content: Content, body: JsonValue): ContentItem {
+    const { digest } = content;
+    if (this.seal === undefined) return { content: digest, body };
+    return { content: digest, sealed: this.seal(content) ?? '' };
   }
 
   private textSum(body: JsonValue): string {
@@ -52,10 +75,13 @@ class ContentShelf {
  * From the session's first record to its last, with the acceptance state before the first; other sessions between them
  * by what acceptance needs.
  */
-async function* itemsOf(source: SessionSource, release: string): AsyncGenerator<ExportItem> {
+async function* itemsOf(
+  source: SessionSource,
+  { release, seal }: ExportOptions,
+): AsyncGenerator<ExportItem> {
   const { session, topic, partition, whole, anonymised, fork } = source;
   const acceptance = copyAcceptance(source.acceptance);
-  const shelf = new ContentShelf();
+  const shelf = new ContentShelf(seal);
   let begun = false;
   let others: OtherItem[] = [];
   for await (const record of source.records()) {
@@ -84,12 +110,12 @@ async function* itemsOf(source: SessionSource, release: string): AsyncGenerator<
 /** The lines of an export, each with its line feed. Throws LongreinError SESSION_UNKNOWN, and what the source throws. */
 export async function* exportLines(
   source: SessionSource,
-  options: Readonly<{ release: string }>,
+  options: ExportOptions,
 ): AsyncGenerator<string> {
   const hash = createHash('sha256');
   let previous = '';
   let lines = 0;
-  for await (const item of itemsOf(source, options.release)) {
+  for await (const item of itemsOf(source, options)) {
     const { line, sum } = formatLine(previous, item);
     hash.update(line, 'utf8');
     previous = sum;
@@ -133,7 +159,7 @@ const isSystemError = (error: Error): boolean => 'syscall' in error;
 export async function exportToFile(
   source: SessionSource,
   path: string,
-  options: Readonly<{ release: string }>,
+  options: ExportOptions,
 ): Promise<ExportReport> {
   const part = `${path}.part`;
   try {

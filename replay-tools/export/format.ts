@@ -40,7 +40,10 @@ export type OtherItem = Readonly<{
     Pick<RecordHeader, 'sequence'>;
 }>;
 
-export type ContentItem = Readonly<{ content: string; body: JsonValue }>;
+/** What was written, or what it is sealed as. */
+export type ContentItem = Readonly<
+  { content: string } & ({ body: JsonValue } | { sealed: string })
+>;
 
 /** The last line; `sha256` is of all bytes before it. */
 export type EndItem = Readonly<{ end: Readonly<{ lines: number; sha256: string }> }>;

@@ -1,5 +1,4 @@
 import type { ClickHouseClient, Row } from '@clickhouse/client';
-import type { BlobPort } from '../../services/chassis/content/blobs.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import {
   parseHeader,
@@ -7,7 +6,7 @@ import {
   type RecordHeader,
   type RecordKind,
 } from '../../services/chassis/protocol/record.ts';
-import { fillFromBlobs } from './contents.ts';
+import { type ContentStores, fillFromStores } from './contents.ts';
 import {
   acceptanceHeader,
   type SessionSource,
@@ -20,12 +19,12 @@ import {
  * column `effective`, which is one more reader's judgement.
  */
 
-export type RowReading = Readonly<{
-  client: ClickHouseClient;
-  blobs: BlobPort;
-  /** Address of the database, for messages. */
-  address: string;
-}>;
+export type RowReading = ContentStores &
+  Readonly<{
+    client: ClickHouseClient;
+    /** Address of the database, for messages. */
+    address: string;
+  }>;
 
 type Place = Readonly<{
   topic: string;
@@ -139,7 +138,7 @@ async function ownRecord(row: OwnRow, reading: RowReading): Promise<SourceRecord
   const offset = Number(row.offset);
   const { header, body } = whole;
   if (body === undefined) return { offset, header };
-  return { offset, header, body: await fillFromBlobs(body, reading.blobs) };
+  return { offset, header, body: await fillFromStores(body, header, reading) };
 }
 
 function otherRecord(row: OtherRow): SourceRecord | undefined {

@@ -1,69 +1,18 @@
 import type { Content } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { BlobPort } from '../../services/chassis/content/blobs.ts';
+import type { ContentKeys, ContentOpener } from '../../services/chassis/content/content-keys.ts';
+import { contentsOf, withContents } from '../../services/chassis/content/contents.ts';
 import { LongreinError } from '../../services/chassis/errors.ts';
-import type { RecordBody } from '../../services/chassis/protocol/record.ts';
-import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
+import type { RecordBody, RecordHeader } from '../../services/chassis/protocol/record.ts';
 
-/** The contents of a record, wherever they stand in it. Owns no rule about what they mean. */
+export {
+  contentsOf,
+  type PlacedContent,
+  withContents,
+} from '../../services/chassis/content/contents.ts';
 
-/** `pointer`: where it stands in the body, as a JSON pointer; `event` the index of its event, if it is in one. */
-export type PlacedContent = Readonly<{ pointer: string; event?: number; content: Content }>;
-
-type Contents = Readonly<Record<string, Content>> | undefined;
-
-const listed = (contents: Contents, pointer: string, event?: number): PlacedContent[] =>
-  Object.entries(contents ?? {}).map(([name, content]) => {
-    const place = { pointer: `${pointer}/${name}`, content };
-    return event === undefined ? place : { ...place, event };
-  });
-
-/** Every content of a record. */
-export function contentsOf(body: RecordBody): readonly PlacedContent[] {
-  switch (body.kind) {
-    case 'epoch':
-      return [];
-    case 'input':
-      return listed(body.event.content, '/event/content', 0);
-    case 'checkpoint':
-      return [{ pointer: '/state', content: body.state }];
-    case 'turn':
-      return [
-        ...listed(body.facts.content, '/facts/content'),
-        ...body.events.flatMap((event, index) =>
-          listed(event.content, `/events/${index}/content`, index),
-        ),
-      ];
-  }
-}
-
-type Change = (content: Content) => Content;
-
-function changeAll(contents: NonNullable<Contents>, change: Change): Record<string, Content> {
-  return Object.fromEntries(Object.entries(contents).map(([name, one]) => [name, change(one)]));
-}
-
-const changeEvent = (event: EventRecord, change: Change): EventRecord =>
-  event.content === undefined ? event : { ...event, content: changeAll(event.content, change) };
-
-/** The record with every content changed; the same object where it has none. */
-export function withContents(body: RecordBody, change: Change): RecordBody {
-  if (contentsOf(body).length === 0) return body;
-  switch (body.kind) {
-    case 'epoch':
-      return body;
-    case 'input':
-      return { ...body, event: changeEvent(body.event, change) };
-    case 'checkpoint':
-      return { ...body, state: change(body.state) };
-    case 'turn': {
-      const { content } = body.facts;
-      const facts =
-        content === undefined ? body.facts : { ...body.facts, content: changeAll(content, change) };
-      return { ...body, facts, events: body.events.map((event) => changeEvent(event, change)) };
-    }
-  }
-}
+/** The contents of records as tools read them: from blobs, from lines of an export, and out of their seals. */
 
 /** Whether a content names something that was not read. */
 export const isMissing = (content: Content): boolean => content.body === undefined;
@@ -82,26 +31,66 @@ export function fillKnown(body: RecordBody, lookup: ContentLookup): RecordBody {
   return contentsOf(body).some(({ content }) => isMissing(content)) ? fillFrom(body, lookup) : body;
 }
 
+/** Where bodies are that a record does not hold. Without `keys` what is sealed stays so. */
+export type ContentStores = Readonly<{ blobs: BlobPort; keys?: ContentKeys }>;
+
 /**
- * The record with the blobs that it names. A blob that is nowhere leaves its content without body; whatever else goes
- * wrong at the store is thrown.
+ * The record with the blobs that it names, and out of its seals. What is nowhere, or sealed with a key that is not here
+ * or was dropped, leaves its content without body; whatever else goes wrong is thrown.
  */
-export async function fillFromBlobs(body: RecordBody, blobs: BlobPort): Promise<RecordBody> {
-  const wanted = new Set(
-    contentsOf(body).flatMap(({ content }) =>
-      isMissing(content) && content.blob !== undefined ? [content.blob] : [],
-    ),
-  );
-  if (wanted.size === 0) return body;
-  const found = new Map<string, JsonValue>();
-  for (const digest of wanted) {
-    const text = await textOf(digest, blobs);
-    if (text !== undefined) found.set(digest, JSON.parse(text) as JsonValue);
+export async function fillFromStores(
+  body: RecordBody,
+  { codec }: Pick<RecordHeader, 'codec'>,
+  { blobs, keys }: ContentStores,
+): Promise<RecordBody> {
+  const isSealed = codec !== undefined;
+  const open = isSealed && body.kind !== 'epoch' ? openerOf(body.session, keys) : undefined;
+  const found = new Map<Content, JsonValue>();
+  for (const { content } of contentsOf(body)) {
+    if (!isMissing(content) || (isSealed && open === undefined)) continue;
+    const text = content.sealed ?? (await textOf(content.blob, blobs));
+    if (text === undefined) continue;
+    found.set(content, open === undefined ? (JSON.parse(text) as JsonValue) : open(content, text));
   }
-  return fillFrom(body, (digest) => found.get(digest));
+  if (found.size === 0) return body;
+  return withContents(body, (content) => filled(content, found.get(content)));
 }
 
-async function textOf(digest: string, blobs: BlobPort): Promise<string | undefined> {
+/** The record with what is sealed in it, or in another place by its digest, opened as far as it can be. */
+export function openKnown(
+  body: RecordBody,
+  sealedAs: (digest: string) => string | undefined,
+  open: ContentOpener | undefined,
+): RecordBody {
+  if (open === undefined || !contentsOf(body).some(({ content }) => isMissing(content)))
+    return body;
+  return withContents(body, (content) => {
+    const text = isMissing(content) ? (content.sealed ?? sealedAs(content.digest)) : undefined;
+    return text === undefined ? content : filled(content, open(content, text));
+  });
+}
+
+function filled(content: Content, body: JsonValue | undefined): Content {
+  if (body === undefined) return content;
+  const { sealed: _opened, ...rest } = content;
+  return { ...rest, body };
+}
+
+/** Codes of errors that say no more than that the key is not here. */
+const keyless: ReadonlySet<string> = new Set(['CONTENT_KEYS_NEEDED', 'SESSION_KEY_MISSING']);
+
+/** What opens a log's contents; undefined where nobody can here. */
+export function openerOf(log: string, keys: ContentKeys | undefined): ContentOpener | undefined {
+  try {
+    return keys?.openerOf(log);
+  } catch (thrown) {
+    if (thrown instanceof LongreinError && keyless.has(thrown.code)) return undefined;
+    throw thrown;
+  }
+}
+
+async function textOf(digest: string | undefined, blobs: BlobPort): Promise<string | undefined> {
+  if (digest === undefined) return undefined;
   try {
     return await blobs.get(digest);
   } catch (thrown) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { JsonValue } from '../../schemas/json.ts';
+import type { ContentKeys, ContentOpener } from '../../services/chassis/content/content-keys.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import {
   type ContentItem,
@@ -13,7 +14,7 @@ import {
   parseLine,
   type RecordItem,
 } from '../export/format.ts';
-import { fillKnown } from './contents.ts';
+import { fillKnown, openerOf, openKnown } from './contents.ts';
 import { acceptanceHeader, type SessionSource, type SourceRecord } from './source.ts';
 
 /** Reads what export/export.ts wrote, and believes no line whose sum is wrong. */
@@ -53,14 +54,17 @@ class ExportReading {
   readonly records: SourceRecord[] = [];
   head: ExportHead | undefined;
   private readonly contents = new Map<string, JsonValue>();
+  private readonly sealed = new Map<string, string>();
+  private readonly keys: ContentKeys | undefined;
   private readonly hash = createHash('sha256');
   private readonly origin: string;
   private previous = '';
   private lines = 0;
   private ended = false;
 
-  constructor(origin: string) {
+  constructor(origin: string, keys: ContentKeys | undefined) {
     this.origin = origin;
+    this.keys = keys;
   }
 
   take(line: string): void {
@@ -77,7 +81,7 @@ class ExportReading {
 
   private keep(item: ExportItem): void {
     if (isHead(item)) this.head = item;
-    else if (isContent(item)) this.contents.set(item.content, item.body);
+    else if (isContent(item)) this.shelve(item);
     else if (isRecord(item)) this.records.push(this.filled(item));
     else if (isOther(item)) {
       const { offset, ...header } = item.other;
@@ -85,12 +89,24 @@ class ExportReading {
     }
   }
 
+  private shelve(item: ContentItem): void {
+    if ('body' in item) this.contents.set(item.content, item.body);
+    else this.sealed.set(item.content, item.sealed);
+  }
+
   private filled({ record: written }: RecordItem): SourceRecord {
     const { body } = written;
     // Exports of older releases say nothing of it.
     const record = { ...written, header: { ...written.header, fold: written.header.fold ?? -1 } };
     if (body === undefined) return record;
-    return { ...record, body: fillKnown(body, (digest) => this.contents.get(digest)) };
+    const known = fillKnown(body, (digest) => this.contents.get(digest));
+    return { ...record, body: openKnown(known, (digest) => this.sealed.get(digest), this.opener) };
+  }
+
+  /** A fork is sealed with the key of the session whose past it shares. */
+  private get opener(): ContentOpener | undefined {
+    const { session = '', fork } = this.head ?? {};
+    return openerOf(fork?.of ?? session, this.keys);
   }
 
   private end({ end }: EndItem): void {
@@ -114,8 +130,9 @@ class ExportReading {
 export async function parseExport(
   chunks: AsyncIterable<string> | Iterable<string>,
   origin: string,
+  keys?: ContentKeys,
 ): Promise<SessionSource> {
-  const reading = new ExportReading(origin);
+  const reading = new ExportReading(origin, keys);
   for await (const line of linesOf(chunks)) reading.take(line);
   const head = reading.finish();
   const { session, topic, partition, from, acceptance, whole, release, anonymised, fork } = head;
@@ -135,9 +152,9 @@ export async function parseExport(
  * The session in an exported file; all of it is checked first. Throws LongreinError EXPORT_MISSING, EXPORT_UNREADABLE,
  * EXPORT_NEWER, or EXPORT_CORRUPT, which says in which line and of which record or content.
  */
-export async function readExport(path: string): Promise<SessionSource> {
+export async function readExport(path: string, keys?: ContentKeys): Promise<SessionSource> {
   try {
-    return await parseExport(createReadStream(path, { encoding: 'utf8' }), path);
+    return await parseExport(createReadStream(path, { encoding: 'utf8' }), path, keys);
   } catch (thrown) {
     const error = toError(thrown);
     if (!('syscall' in error)) throw error;

@@ -1,5 +1,4 @@
 import { firstGeneration, lanes, sessionTopic, topics } from '../../schemas/topics.ts';
-import type { BlobPort } from '../../services/chassis/content/blobs.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import type { LaneTable } from '../../services/chassis/host/lane-table.ts';
 import { Watermarks } from '../../services/chassis/host/watermarks.ts';
@@ -13,12 +12,12 @@ import {
   type RecordHeader,
 } from '../../services/chassis/protocol/record.ts';
 import { quietLogger } from '../../services/chassis/telemetry/quiet-logger.ts';
-import { fillFromBlobs } from './contents.ts';
+import { type ContentStores, fillFromStores } from './contents.ts';
 import { boundsIfThere, everyLaneTopic, readLaneTable } from './lane-table.ts';
 import { readPartition } from './partition-reader.ts';
 import { isNeeded, type SessionSource, type SourceRecord, sessionUnknown } from './source.ts';
 
-export type LogReading = Readonly<{ log: LogPort; codec: Codec; blobs: BlobPort }>;
+export type LogReading = ContentStores & Readonly<{ log: LogPort; codec: Codec }>;
 
 const otherLogs: readonly string[] = topics
   .filter((topic) => topic.kind === 'session-log' && !lanes.map(sessionTopic).includes(topic.name))
@@ -60,7 +59,11 @@ async function holds(log: LogPort, place: Place, session: string): Promise<boole
   return false;
 }
 
-async function bodyOf(record: LogRecord, reading: LogReading): Promise<RecordBody | undefined> {
+async function bodyOf(
+  record: LogRecord,
+  header: RecordHeader,
+  reading: LogReading,
+): Promise<RecordBody | undefined> {
   if (record.value === null) return undefined;
   let body: RecordBody;
   try {
@@ -70,7 +73,7 @@ async function bodyOf(record: LogRecord, reading: LogReading): Promise<RecordBod
     if (thrown instanceof LongreinError && !thrown.retryable) return undefined;
     throw thrown;
   }
-  return fillFromBlobs(body, reading.blobs);
+  return fillFromStores(body, header, reading);
 }
 
 async function* recordsOf(
@@ -82,7 +85,7 @@ async function* recordsOf(
     const header = headerOf(record);
     if (header === undefined || !isNeeded(header, session)) continue;
     const { offset } = record;
-    const body = header.session === session ? await bodyOf(record, reading) : undefined;
+    const body = header.session === session ? await bodyOf(record, header, reading) : undefined;
     yield body === undefined ? { offset, header } : { offset, header, body };
   }
 }

@@ -9,7 +9,7 @@ import {
   parseHeader,
   type RecordHeader,
 } from '../../services/chassis/protocol/record.ts';
-import { recordHash, saltOf } from '../../services/chassis/protocol/seal.ts';
+import { plainSaltOf, recordHash, saltOf } from '../../services/chassis/protocol/seal.ts';
 import { contentsOf, type PlacedContent } from '../read/contents.ts';
 import { changesOf } from './changes.ts';
 import { type Difference, type Findings, writerOf } from './report.ts';
@@ -55,7 +55,9 @@ function headerDifference(record: PlacedRecord): Difference | undefined {
   // A sequence number is given when a record is sent: it stands in the headers only. Older releases named no fold.
   const said = parseHeader(headersOf(header.id, body, header));
   const fold = header.fold === -1 ? -1 : said?.fold;
-  const told = { ...said, sequence: header.sequence, fold };
+  // Whether contents are sealed is no part of what they are: it says how the record was sent.
+  const codec = header.codec === undefined ? {} : { codec: header.codec };
+  const told = { ...said, sequence: header.sequence, fold, ...codec };
   if (isSameHeader(told, header)) return undefined;
   const message = 'the headers of this record say something else than its body';
   return differenceAt(record, { kind: 'header', message, changes: changesOf(header, told) });
@@ -66,8 +68,14 @@ export class Digests {
   private readonly salt: string;
   private readonly known = new WeakMap<object, string>();
 
-  constructor(session: string) {
-    this.salt = saltOf(session);
+  constructor(salt: string) {
+    this.salt = salt;
+  }
+
+  /** Of the records of a session that are sealed, and of those that stand open. */
+  static of(session: string): SessionDigests {
+    const open = new Digests(plainSaltOf(session));
+    return { sealed: new Digests(saltOf(session)), open };
   }
 
   of(body: JsonValue): string {
@@ -83,6 +91,8 @@ export class Digests {
     return sha256(this.salt + canonical(body));
   }
 }
+
+export type SessionDigests = Readonly<{ sealed: Digests; open: Digests }>;
 
 function contentDifference(
   record: PlacedRecord,
@@ -125,18 +135,24 @@ export function inputIdDifference(record: PlacedRecord): Difference | undefined 
   return differenceAt(record, { kind: 'input-id', message, ...place });
 }
 
+const sealedAway =
+  'a content is sealed, and the key of the session is not here or was dropped: what needs it was checked by hash only';
+
+const nowhere = (digest: string): string =>
+  `content ${digest} is nowhere: what needs it was checked by hash only`;
+
 /** Everything that the record proves of itself. Answers whether it is as it was written. */
 export function checkIntegrity(
   record: PlacedRecord,
-  digests: Digests,
+  { sealed, open }: SessionDigests,
   findings: Findings,
 ): boolean {
+  const isSealed = record.header.codec !== undefined;
+  const digests = isSealed ? sealed : open;
   const found = [headerDifference(record), idDifference(record)];
   for (const placed of contentsOf(record.body)) {
     if (placed.content.body === undefined) {
-      findings.warn(
-        `content ${placed.content.digest} is nowhere: what needs it was checked by hash only`,
-      );
+      findings.warn(isSealed ? sealedAway : nowhere(placed.content.digest));
       continue;
     }
     findings.contents += 1;

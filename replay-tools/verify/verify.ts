@@ -3,6 +3,7 @@ import type {
   PlacedRecord,
   TurnBody,
 } from '../../services/chassis/protocol/record.ts';
+import { underPlainSalt } from '../../services/chassis/protocol/seal.ts';
 import { type ServiceEntry, standByOf } from '../../services/chassis/protocol/service-fold.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { isMissing } from '../read/contents.ts';
@@ -11,7 +12,13 @@ import type { SessionSource } from '../read/source.ts';
 import { checkpointDifference, isComparable, stateHashDifference } from './checkpoints.ts';
 import { checkDecision } from './decisions.ts';
 import { foreseenBy } from './foreseen.ts';
-import { checkIntegrity, Digests, differenceAt, inputIdDifference } from './integrity.ts';
+import {
+  checkIntegrity,
+  Digests,
+  differenceAt,
+  inputIdDifference,
+  type SessionDigests,
+} from './integrity.ts';
 import { type LogicLookup, releaseLogics } from './logics.ts';
 import { type Difference, Findings, type VerifyReport } from './report.ts';
 import { reportOf } from './report-of.ts';
@@ -25,14 +32,14 @@ class Verification {
   private readonly logics: LogicLookup;
   private readonly lines: ServiceLines;
   private readonly answered = new Answered();
-  private readonly digests: Digests;
+  private readonly digests: SessionDigests;
   private readonly broken = new Set<string>();
 
   constructor(judged: JudgedSession, logics: LogicLookup) {
     this.judged = judged;
     this.logics = logics;
     this.lines = new ServiceLines(judged, logics);
-    this.digests = new Digests(judged.source.session);
+    this.digests = Digests.of(judged.source.session);
   }
 
   run(): void {
@@ -113,7 +120,9 @@ class Verification {
     }
     this.findings.count(body.service, { decisions: 1 });
     const context = { lines: this.lines, answered: this.answered };
-    this.differ(checkDecision({ record, body, logic, entry, seen }, context));
+    const check = () => checkDecision({ record, body, logic, entry, seen }, context);
+    const isSealed = record.header.codec !== undefined;
+    this.differ(isSealed ? check() : underPlainSalt(body.session, check));
   }
 
   /** The state that the decision was made from. Says why there is none. */

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../json.ts';
 
 /**
- * What a person, a model or a tool wrote: held beside the structure, named by a salted digest. Has a body, or names a blob.
+ * What a person, a model or a tool wrote: held beside the structure, named by a salted digest. Has a body, open or sealed, or names a blob.
  */
 export interface ContentV1 {
 digest: string
@@ -13,6 +13,10 @@ bytes: number
  */
 body?: JsonValue
 blob?: string
+/**
+ * In the place of the body where the header lr_codec names a cipher: nonce, tag and ciphertext in base64.
+ */
+sealed?: string
 }
 /**
  * The agent was stopped: its task or session ended.

@@ -7007,7 +7007,7 @@ export const contentSchema: JsonObject = {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
  "$id": "urn:longrein:content:v1",
  "title": "ContentV1",
- "description": "What a person, a model or a tool wrote: held beside the structure, named by a salted digest. Has a body, or names a blob.",
+ "description": "What a person, a model or a tool wrote: held beside the structure, named by a salted digest. Has a body, open or sealed, or names a blob.",
  "type": "object",
  "additionalProperties": false,
  "properties": {
@@ -7029,6 +7029,10 @@ export const contentSchema: JsonObject = {
   "blob": {
    "type": "string",
    "maxLength": 128
+  },
+  "sealed": {
+   "type": "string",
+   "description": "In the place of the body where the header lr_codec names a cipher: nonce, tag and ciphertext in base64."
   }
  },
  "required": [

@@ -2,7 +2,7 @@ import type { LogRecord } from '../chassis/log/port.ts';
 import type { RecordHeader } from '../chassis/protocol/record.ts';
 import type { SessionMeta } from '../chassis/protocol/service-logic.ts';
 import { bodyOf, type DecodedRecord, decodeWith } from './decoded-record.ts';
-import { foreignRow, publicRow, unreadableRow } from './plain-rows.ts';
+import { bareRow, foreignRow, publicRow, unreadableRow } from './plain-rows.ts';
 import type { EventRow } from './row.ts';
 import type { EventContext } from './session-context.ts';
 import { sessionRows } from './session-rows.ts';
@@ -16,6 +16,8 @@ export type Judgement = Readonly<{
   session: SessionMeta | undefined;
   /** What earlier events say about each of its events; nothing where that is nothing. */
   contexts?: readonly (EventContext | undefined)[];
+  /** The row of a public record holds its structure and nothing that people wrote. */
+  bare?: boolean;
 }>;
 
 /** How many rows `rowsOf` will make. */
@@ -35,7 +37,8 @@ export type JudgedRecord = Readonly<{
 export function rowsOf({ log, header, judgement }: JudgedRecord): readonly EventRow[] {
   const record = decodeWith(log, header);
   try {
-    if (judgement.kind === 'public') return [publicRow(record)];
+    if (judgement.kind === 'public')
+      return [judgement.bare === true ? bareRow(record) : publicRow(record)];
     if (judgement.kind === 'foreign') return [foreignRow(record)];
     return sessionRows(record, judgement);
   } catch {

@@ -18,9 +18,16 @@ export type PartitionFold = Readonly<{
   readonly acceptance: AcceptanceState;
 }>;
 
-/** Each record of a public topic stands for itself. */
-export const createPublicFold = (): PartitionFold => ({
-  judge: () => ({ kind: 'public', effectiveEvents: 1, session: undefined }),
+/**
+ * Each record of a public topic stands for itself. `bare`: what people wrote in it is not stored, because tenants have
+ * keys, and a public topic is not sealed.
+ */
+export const createPublicFold = (bare = false): PartitionFold => ({
+  judge: () => ({
+    kind: 'public',
+    ...{ effectiveEvents: 1, session: undefined },
+    ...(bare ? { bare } : {}),
+  }),
   needFrom: (next) => next,
   acceptance: {},
 });

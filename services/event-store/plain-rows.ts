@@ -150,6 +150,13 @@ export function publicRow(record: DecodedRecord): EventRow {
   return { ...row, ...publicColumns(record, value) };
 }
 
+/** The same without what people wrote in it: a public topic stands open, and its tenants want their contents sealed. */
+export function bareRow(record: DecodedRecord): EventRow {
+  const { key, headers } = record.log;
+  const whole = `{"headers":${canonicalText(headers)},"key":${JSON.stringify(key)}}`;
+  return { ...publicRow(record), content: '{}', record: whole };
+}
+
 function publicColumns({ log }: DecodedRecord, value: JsonObject): Partial<EventRow> {
   const error = [value.error, value.reason].find(isObject);
   const session = textOf(value.session) || (log.headers.ce_subject ?? '');

@@ -12,6 +12,8 @@ export type StartParts = Readonly<{
   bounds: Bounds;
   marks: readonly Watermark[];
   closed: readonly ClosedSegment[];
+  /** See `createPublicFold`. */
+  bare?: boolean;
 }>;
 
 /**
@@ -28,10 +30,10 @@ export function sourceStart(parts: StartParts): SourceStart {
  * A public topic forgets by time, stored or not. What is gone is no reason to store nothing any
  * more; `isCut` says so.
  */
-function publicStart({ state, bounds }: StartParts): SourceStart {
+function publicStart({ state, bounds, bare }: StartParts): SourceStart {
   const { next } = state;
   const offset = Math.max(next, bounds.low);
-  return { fold: createPublicFold(), offset, next, gapless: false };
+  return { fold: createPublicFold(bare), offset, next, gapless: false };
 }
 
 export const isCut = ({ state, bounds, kind }: StartParts): boolean =>

@@ -186,7 +186,8 @@ export class Sources {
     const trimmed = trim === undefined ? [] : [{ service: 'janitor', ...trim }];
     const marks = [...this.watermarks.at(name), ...trimmed];
     const closed = this.watermarks.closedAt(name);
-    const from = { kind: kindOf(topic), state, bounds, marks, closed };
+    const bare = this.parts.ports.keys?.enabled === true;
+    const from = { kind: kindOf(topic), state, bounds, marks, closed, bare };
     const start = sourceStart(from);
     if (isCut(from)) {
       const fields = { ...name, stored: state.next, low: bounds.low };

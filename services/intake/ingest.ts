@@ -5,8 +5,8 @@ import type { Host } from '../chassis/host/host.ts';
 import { whileAway } from '../chassis/host/patience.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../chassis/log/port.ts';
-import { goalInput, type LaneOf } from './goal-input.ts';
-import { parseGoal } from './parse-goal.ts';
+import { type GoalInput, goalInput, type LaneOf } from './goal-input.ts';
+import { type ParsedGoal, parseGoal } from './parse-goal.ts';
 
 export type IngestOptions = Readonly<{
   ports: HostPorts;
@@ -17,6 +17,9 @@ export type IngestOptions = Readonly<{
 }>;
 
 type Position = { next: number; acknowledged: number; waiting: Set<number> };
+
+/** So long a goal waits before its keys are asked for again. */
+const keysAgainMs = 2_000;
 
 /** The name under which positions on the goals topic are kept among the watermarks. */
 const markName = 'intake-goals';
@@ -105,7 +108,12 @@ export class GoalIngest {
     const nowMs = clock.nowMs();
     const timestampMs = read.timestampMs < 0 ? nowMs : Math.min(read.timestampMs, nowMs);
     const record = { ...read, timestampMs };
-    const input = goalInput(record, parseGoal(record, { codec, catalog }), this.options.laneOf);
+    const parsed = parseGoal(record, { codec, catalog });
+    const input = this.keyed(() => goalInput(record, parsed, this.options.laneOf), parsed.kind);
+    if (input === undefined) {
+      clock.after(keysAgainMs, () => this.write(read, position));
+      return;
+    }
     const traceparent = this.options.ports.tracer.step('goal received', {
       parent: record.headers['traceparent'] ?? '',
       seed: input.id,
@@ -115,6 +123,24 @@ export class GoalIngest {
       position.waiting.delete(record.offset);
       position.acknowledged = Math.min(position.next, ...position.waiting);
     });
+  }
+
+  /**
+   * The input, once its log has a key where its tenant has: contents get their digests under the key's salt. Undefined
+   * while the keys are away: what a tenant wants sealed is not written open.
+   */
+  private keyed(make: () => GoalInput, kind: ParsedGoal['kind']): GoalInput | undefined {
+    const { keys, logger } = this.options.ports;
+    const input = make();
+    if (keys?.enabled !== true || (kind !== 'goal' && kind !== 'problem')) return input;
+    const { session, tenant } = input.body;
+    try {
+      return keys.begin(session, tenant) ? make() : input;
+    } catch (thrown) {
+      const { message } = toError(thrown);
+      logger.error({ session, tenant, error: message }, 'goal waits for the keys of its tenant');
+      return undefined;
+    }
   }
 
   private tick(): void {

@@ -15,6 +15,7 @@ import type { Catalog } from '../../services/chassis/catalog/catalog.ts';
 import { requireCatalog } from '../../services/chassis/catalog/load.ts';
 import { packageRoot } from '../../services/chassis/config/package-root.ts';
 import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
+import type { ContentKeys } from '../../services/chassis/content/content-keys.ts';
 import { Host } from '../../services/chassis/host/host.ts';
 import { Lanes } from '../../services/chassis/host/lanes.ts';
 import type { Clock, HostPorts, Logger } from '../../services/chassis/host/ports.ts';
@@ -61,6 +62,8 @@ export type MemoryWorldOptions = Readonly<{
   model?: FakeModel;
   gateRules?: GateRules;
   dayBudget?: DayLimit;
+  /** Tenants with keys: their contents are sealed. */
+  keys?(): ContentKeys;
   /** Changes a logic before a host gets it. */
   change?(logic: AnyLogic): AnyLogic;
   startMs?: number;
@@ -204,6 +207,7 @@ export class MemoryWorld {
       // An incarnation is never that of another process, dead or alive.
       seed: seed * 1_000 + this.startedHosts,
       ...{ blobs, codec, logger, tracer },
+      ...(this.options.keys === undefined ? {} : { keys: this.options.keys() }),
     });
   }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { fillFromBlobs } from '../../replay-tools/read/contents.ts';
+import { fillFromStores } from '../../replay-tools/read/contents.ts';
 import { judgeSession } from '../../replay-tools/read/session.ts';
 import { isNeeded, type SessionSource, type SourceRecord } from '../../replay-tools/read/source.ts';
 import { lookupIn, releaseLogics } from '../../replay-tools/verify/logics.ts';
@@ -45,7 +45,7 @@ async function sourceOf(stack: LiveStack, read: ReadSession): Promise<SessionSou
     else
       records.push({
         ...{ offset, header },
-        body: await fillFromBlobs(jsonOf(record) as RecordBody, blobs),
+        body: await fillFromStores(jsonOf(record) as RecordBody, header, { blobs }),
       });
   }
   const { topic = '', partition = -1 } = all[0] ?? {};

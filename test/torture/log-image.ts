@@ -1,4 +1,4 @@
-import { fillFromBlobs } from '../../replay-tools/read/contents.ts';
+import { fillFromStores } from '../../replay-tools/read/contents.ts';
 import { readPartition } from '../../replay-tools/read/partition-reader.ts';
 import { isNeeded, type SessionSource, type SourceRecord } from '../../replay-tools/read/source.ts';
 import { topics } from '../../schemas/topics.ts';
@@ -74,7 +74,7 @@ export class LogImage {
           const { offset, header, body } = record;
           const own = header.session === session && body !== undefined;
           yield own
-            ? { offset, header, body: await fillFromBlobs(body, blobs) }
+            ? { offset, header, body: await fillFromStores(body, header, { blobs }) }
             : { offset, header };
         }
       },

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type AblatableRule, rulesNamed } from '../ablation.ts';
+import { type KeySettings, keySettingsOf } from '../content/open-keys.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { logLevels } from '../telemetry/logger.ts';
 import { packageRoot } from './package-root.ts';
@@ -48,6 +49,8 @@ export type RuntimeConfig = Readonly<{
   clickhouseUrl: string | undefined;
   stateDir: string;
   blobDir: string;
+  /** Absent: contents stand open, and marks of erasures are in the state directory. */
+  keys?: KeySettings;
   catalogDirs: readonly string[];
   /** What file tools may read. */
   workspaceDir: string;
@@ -131,6 +134,7 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl ?? undefined,
     stateDir,
     blobDir: resolve(given.LONGREIN_BLOB_DIR ?? join(stateDir, 'blobs')),
+    keys: keySettingsOf(environment, stateDir),
     catalogDirs: catalogDirsOf(environment),
     workspaceDir: resolve(given.LONGREIN_WORKSPACE ?? process.cwd()),
     partitions: given.LONGREIN_PARTITIONS,

@@ -3,6 +3,8 @@ import type { JsonValue } from '../../../schemas/json.ts';
 import { canonical } from '../protocol/hash.ts';
 import type { RecordBody } from '../protocol/record.ts';
 import type { BlobPort } from './blobs.ts';
+import { type ContentOpener, type ContentSeal, sealed } from './content-keys.ts';
+import { bare, withContents } from './contents.ts';
 
 /** Moves large contents of a record to blobs and back. Digests stay, so ids do not change. */
 
@@ -66,27 +68,49 @@ export const hasLargeContent = (body: RecordBody, bytesMax: number): boolean =>
 export const hasBlobs = (body: RecordBody): boolean =>
   contentsOf(body).some((content) => content.blob !== undefined && content.body === undefined);
 
-/** Writes contents over the limit to blobs; the record then names them. */
+/** Writes contents over the limit to blobs, sealed where the log is; the record then names them. */
 export function spillContents(
   body: RecordBody,
   blobs: BlobPort,
   bytesMax: number,
+  seal?: ContentSeal,
 ): Promise<RecordBody> {
   return mapBody(body, async (content) => {
     if (content.bytes <= bytesMax || content.body === undefined) return content;
-    await blobs.put(content.digest, canonical(content.body));
-    const { body: _spilled, ...rest } = content;
-    return { ...rest, blob: content.digest };
+    const text = seal === undefined ? canonical(content.body) : seal(content);
+    if (text === undefined) return bare(content);
+    await blobs.put(content.digest, text);
+    return { ...bare(content), blob: content.digest };
   });
 }
 
-/** Reads the blobs that a record names. Throws LongreinError BLOB_MISSING. */
-export function fillContents(body: RecordBody, blobs: BlobPort): Promise<RecordBody> {
+/** Seals the contents that are still in the record. */
+export const sealContents = (body: RecordBody, seal: ContentSeal): RecordBody =>
+  withContents(body, (content) => sealed(content, seal));
+
+/** Whether a record holds anything that could be sealed. */
+export const hasContents = (body: RecordBody): boolean => contentsOf(body).length > 0;
+
+const openedText = (text: string, content: Content, open: ContentOpener | undefined): JsonValue =>
+  open === undefined ? (JSON.parse(text) as JsonValue) : open(content, text);
+
+/**
+ * Reads the blobs that a record names, and opens what is sealed. Throws LongreinError BLOB_MISSING, and what the opener
+ * throws.
+ */
+export function fillContents(
+  body: RecordBody,
+  blobs: BlobPort,
+  open?: ContentOpener,
+): Promise<RecordBody> {
   return mapBody(body, async (content) => {
-    if (content.blob === undefined || content.body !== undefined) return content;
+    if (content.body !== undefined) return content;
     // Without the name of the blob: states of who wrote it and of who read it back must be the same.
-    const { blob, ...rest } = content;
-    return { ...rest, body: JSON.parse(await blobs.get(blob)) as JsonValue };
+    const { blob, sealed: text, ...rest } = content;
+    if (blob !== undefined)
+      return { ...rest, body: openedText(await blobs.get(blob), content, open) };
+    if (text === undefined || open === undefined) return content;
+    return { ...rest, body: open(content, text) };
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Draft, InputEventType, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import type { BlobPort } from '../content/blobs.ts';
+import type { ContentKeys } from '../content/content-keys.ts';
 import type { Codec } from '../log/codec.ts';
 import type { LogPort } from '../log/port.ts';
 import type { Refused } from '../protocol/record.ts';
@@ -45,6 +46,8 @@ export type HostPorts = Readonly<{
   codec: Codec;
   logger: Logger;
   tracer: Tracer;
+  /** Seals and opens contents; absent where nothing is sealed and nothing was ever erased. */
+  keys?: ContentKeys;
 }>;
 
 /** An effect that is about to run: under one claim, once. */

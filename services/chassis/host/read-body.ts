@@ -1,3 +1,4 @@
+import { contentCodec } from '../content/content-keys.ts';
 import { fillContents, hasBlobs } from '../content/spill.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { type Codec, schemaIdOf } from '../log/codec.ts';
@@ -18,6 +19,32 @@ function isBody(value: unknown, kind: string | undefined): value is RecordBody {
   return kind !== 'checkpoint' || isObject(state);
 }
 
+type Reading = Pick<HostPorts, 'codec' | 'blobs' | 'logger' | 'keys'>;
+
+/** Contents from blobs and out of their seals; undefined where the session was erased: it is nobody's any more. */
+async function withItsContents(
+  body: RecordBody,
+  { headers }: LogRecord,
+  { blobs, keys }: Reading,
+): Promise<RecordBody | undefined> {
+  if (body.kind === 'epoch') return body;
+  try {
+    if (headers['lr_codec'] === undefined) return await fillContents(body, blobs);
+    if (keys === undefined)
+      throw new LongreinError('CONTENT_KEYS_NEEDED', 'no keys are known here');
+    const open = keys.openerOf(body.session);
+    return open === undefined ? undefined : await fillContents(body, blobs, open);
+  } catch (thrown) {
+    const isGone = thrown instanceof LongreinError && thrown.code === 'BLOB_MISSING';
+    if (isGone && keys?.erasureOf(body.session) !== undefined) return undefined;
+    throw thrown;
+  }
+}
+
+/** What another program than this release sealed. */
+const isSealedOtherwise = ({ headers }: LogRecord): boolean =>
+  (headers['lr_codec'] ?? contentCodec) !== contentCodec;
+
 /**
  * The body of a record with its blobs. Bytes that cannot be read are nobody's: undefined, for every reader alike; but
  * where a newer release wrote them, they are what `newerBody` makes of them. What may be readable later (a blob store or
@@ -25,17 +52,18 @@ function isBody(value: unknown, kind: string | undefined): value is RecordBody {
  */
 async function readBody(
   record: LogRecord,
-  ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger'>,
+  ports: Reading,
   onUnreadable: (reason: Refused) => void,
 ): Promise<RecordBody | undefined> {
   const { topic, partition, offset, value } = record;
-  if (isNewerBody(record.headers)) return newerBody(record);
+  if (isNewerBody(record.headers) || isSealedOtherwise(record)) return newerBody(record);
   try {
     if (value === null) throw new LongreinError('RECORD_EMPTY', 'the record has no value');
     const { body } = ports.codec.decode(value);
     if (!isBody(body, record.headers['lr_kind']))
       throw new LongreinError('RECORD_MALFORMED', 'the value is not what its headers say');
-    return hasBlobs(body) ? await fillContents(body, ports.blobs) : body;
+    const isWhole = record.headers['lr_codec'] === undefined && !hasBlobs(body);
+    return isWhole ? body : await withItsContents(body, record, ports);
   } catch (thrown) {
     const error = toError(thrown);
     if (error instanceof LongreinError && error.retryable) throw error;
@@ -64,7 +92,7 @@ const waitMsMax = 5_000;
 /** The same; waits for what is away, since the order of the log allows nothing else (DESIGN 3.14). */
 export async function readBodyPatiently(
   record: LogRecord,
-  ports: Pick<HostPorts, 'codec' | 'blobs' | 'logger' | 'clock'>,
+  ports: Reading & Pick<HostPorts, 'clock'>,
   onUnreadable: (reason: Refused) => void = () => undefined,
 ): Promise<RecordBody | undefined> {
   for (let tries = 0; ; tries++) {

@@ -4,6 +4,7 @@ import { loadCatalog, requireCatalog } from '../catalog/load.ts';
 import { release } from '../config/package-root.ts';
 import type { RuntimeConfig } from '../config/runtime-config.ts';
 import { createDirectoryBlobs } from '../content/blobs.ts';
+import { keySettingsOf, openContentKeys } from '../content/open-keys.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { createKafkaLog } from '../log/kafka/kafka-log.ts';
 import type { LogPort } from '../log/port.ts';
@@ -86,8 +87,9 @@ export async function connect(config: RuntimeConfig, logger: Logger): Promise<Co
     createRegistryCodec(config.registryUrl),
   );
   const blobs = createDirectoryBlobs(config.blobDir);
+  const keys = openContentKeys(config.keys ?? keySettingsOf({}, config.stateDir));
   const { tracer } = tracing;
-  const ports = { log, codec, blobs, logger, tracer, clock: realClock, random: realRandom };
+  const ports = { log, codec, blobs, keys, logger, tracer, clock: realClock, random: realRandom };
   return { ports, tracing, lanes };
 }
 

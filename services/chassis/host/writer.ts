@@ -1,6 +1,7 @@
 import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
-import { hasLargeContent, spillContents } from '../content/spill.ts';
+import { type ContentSeal, contentCodec } from '../content/content-keys.ts';
+import { hasContents, hasLargeContent, sealContents, spillContents } from '../content/spill.ts';
 import { toError } from '../errors.ts';
 import { AppendError } from '../log/append-error.ts';
 import type { OutgoingRecord, PartitionName } from '../log/port.ts';
@@ -42,8 +43,11 @@ export type PlainMessage = Readonly<{
   onRefused?: (error: AppendError) => void;
 }>;
 
+/** A body with its large contents in blobs, and what seals the others. */
+type Ready = Readonly<{ body: RecordBody; seal?: ContentSeal | undefined }>;
+
 type Queued =
-  | Readonly<{ batch: Batch; ready: Promise<readonly RecordBody[]> | undefined }>
+  | Readonly<{ batch: Batch; ready: Promise<readonly Ready[]> | undefined }>
   | PlainMessage;
 
 type Request = Readonly<{
@@ -79,10 +83,10 @@ export class PartitionWriter {
   }
 
   push(batch: Batch): void {
-    const spill = batch.records.some(({ body }) =>
-      hasLargeContent(body, limits.contentInlineBytesMax),
-    );
-    this.queue.push({ batch, ready: spill ? this.spill(batch) : undefined });
+    const bytesMax = limits.contentInlineBytesMax;
+    const isPlain = this.ports.keys?.enabled !== true;
+    const asItIs = isPlain && !batch.records.some(({ body }) => hasLargeContent(body, bytesMax));
+    this.queue.push({ batch, ready: asItIs ? undefined : this.prepare(batch) });
     this.wake();
   }
 
@@ -101,16 +105,18 @@ export class PartitionWriter {
     this.closed = true;
   }
 
-  private spill(batch: Batch): Promise<readonly RecordBody[]> {
+  private prepare(batch: Batch): Promise<readonly Ready[]> {
     const bytesMax = limits.contentInlineBytesMax;
-    return Promise.all(batch.records.map(({ body }) => this.spillPatiently(body, bytesMax)));
+    return Promise.all(batch.records.map(({ body }) => this.preparePatiently(body, bytesMax)));
   }
 
-  /** A blob store that is away is waited for: what waits behind keeps its place (DESIGN 3.14). */
-  private async spillPatiently(body: RecordBody, bytesMax: number): Promise<RecordBody> {
+  /** A blob store or a key that is away is waited for: what waits behind keeps its place (DESIGN 3.14). */
+  private async preparePatiently(body: RecordBody, bytesMax: number): Promise<Ready> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await spillContents(body, this.ports.blobs, bytesMax);
+        const keys = hasContents(body) && body.kind !== 'epoch' ? this.ports.keys : undefined;
+        const seal = keys?.sealOf((body as { session: string }).session);
+        return { seal, body: await spillContents(body, this.ports.blobs, bytesMax, seal) };
       } catch (thrown) {
         await this.pause(attempt, toError(thrown), 'contents not stored; again');
       }
@@ -170,22 +176,24 @@ export class PartitionWriter {
 
   private async encode(next: Queued): Promise<readonly Encoded[] | undefined> {
     if ('record' in next) return [new Encoded(next.record, undefined)];
-    const bodies = next.ready === undefined ? undefined : await next.ready;
+    const all = next.ready === undefined ? undefined : await next.ready;
     if (next.batch.stale?.() === true) {
       next.batch.onDropped?.();
       return undefined;
     }
     const { records } = next.batch;
     const encoded = records.map(async (one, index) => {
+      const ready = all?.[index] ?? { body: one.body };
       const place = {
         batch: records[0]?.id ?? '',
         batchIndex: index,
         traceparent: one.traceparent,
+        ...(ready.seal === undefined ? {} : { codec: contentCodec }),
       };
       const record = {
         key: one.body.kind === 'epoch' ? `epoch/${one.body.host}` : one.body.session,
         headers: headersOf(one.id, one.body, place),
-        value: await this.valueOf(bodies?.[index] ?? one.body),
+        value: await this.valueOf(ready),
       };
       return new Encoded(record, one.body);
     });
@@ -193,11 +201,11 @@ export class PartitionWriter {
   }
 
   /** Many small contents can make a record too large as well: then none of them stays in it. */
-  private async valueOf(body: RecordBody): Promise<Uint8Array> {
+  private async valueOf({ body, seal }: Ready): Promise<Uint8Array> {
     const { codec } = this.ports;
-    const value = codec.encode(body.kind, body);
+    const value = codec.encode(body.kind, seal === undefined ? body : sealContents(body, seal));
     if (value.length <= limits.turnBytesMax) return value;
-    return codec.encode(body.kind, await this.spillPatiently(body, 0));
+    return codec.encode(body.kind, (await this.preparePatiently(body, 0)).body);
   }
 
   private numbered(record: OutgoingRecord, body: RecordBody | undefined): OutgoingRecord {

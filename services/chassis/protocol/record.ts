@@ -133,12 +133,17 @@ export type RecordHeader = Readonly<{
   behaviour: number;
   atMs: number;
   traceparent: string;
+  /** The cipher that the contents are sealed with; absent where they stand open. */
+  codec?: string;
 }>;
 
 /** A record at its place in the log, read and decoded. */
 export type PlacedRecord = Readonly<{ offset: number; header: RecordHeader; body: RecordBody }>;
 
 export type BatchPlace = Readonly<{ batch: string; batchIndex: number }>;
+
+/** How a record is sent. `codec` where its contents are sealed. */
+export type Sending = BatchPlace & Readonly<{ traceparent: string; codec?: string }>;
 
 const list = (items: readonly string[]): string => items.join(',');
 const nothing: readonly string[] = [];
@@ -192,15 +197,11 @@ const sourceOf = (body: RecordBody): string => {
 };
 
 /** The headers of a record, without its sequence number: that is given when the record is first sent. */
-export function headersOf(
-  id: string,
-  body: RecordBody,
-  place: BatchPlace & { traceparent: string },
-): Record<string, string> {
+export function headersOf(id: string, body: RecordBody, place: Sending): Record<string, string> {
   return {
     ce_specversion: '1.0',
     ce_id: id,
-    ce_type: `longrein.${body.kind}.${bodyVersionOf(body)}`,
+    ce_type: `longrein.${body.kind}.${bodyVersionOf(body, place.codec)}`,
     ce_source: sourceOf(body),
     ce_subject: body.kind === 'epoch' ? '' : body.session,
     ce_time: new Date(body.atMs).toISOString(),
@@ -210,17 +211,22 @@ export function headersOf(
     lr_batch_index: String(place.batchIndex),
     ...kindHeaders(body),
     ...(place.traceparent === '' ? {} : { traceparent: place.traceparent }),
+    ...(place.codec === undefined ? {} : { lr_codec: place.codec }),
   };
 }
 
 const kinds: readonly string[] = ['turn', 'input', 'checkpoint', 'epoch'];
 
+/** Of records whose contents are sealed: who cannot open them must not take them for empty. */
+const sealedVersion = 'v3';
 /** Record versions that this release reads: what must not be passed over in a record gets it another one. */
-const bodyVersions: readonly string[] = ['v1', 'v2'];
+const bodyVersions: readonly string[] = ['v1', sealedVersion];
 
 /** Who does not know that an input can be foreseen takes the turns that foresaw it for void. */
-const bodyVersionOf = (body: RecordBody): string =>
-  body.kind === 'input' && body.foreseeable === true ? 'v2' : 'v1';
+function bodyVersionOf(body: RecordBody, codec: string | undefined): string {
+  if (codec !== undefined) return sealedVersion;
+  return body.kind === 'input' && body.foreseeable === true ? 'v2' : 'v1';
+}
 
 /** Whether the headers are those of a record of ours, of a kind that only a newer release knows. */
 export function isNewerKind(headers: Readonly<Record<string, string>>): boolean {
@@ -232,11 +238,10 @@ export function isNewerKind(headers: Readonly<Record<string, string>>): boolean 
 export function isNewerBody(headers: Readonly<Record<string, string>>): boolean {
   const [prefix, kind, version = ''] = typeOf(headers).split('.');
   if (prefix !== 'longrein' || kind !== headers['lr_kind']) return false;
-  return !bodyVersions.slice(0, kind === 'input' ? 2 : 1).includes(version);
+  return !bodyVersions.includes(version) && !(kind === 'input' && version === 'v2');
 }
 
 const typeOf = (headers: Readonly<Record<string, string>>): string => headers['ce_type'] ?? '';
-
 const numbers = [
   'lr_epoch',
   'lr_sequence',
@@ -290,5 +295,6 @@ export function parseHeader(headers: Readonly<Record<string, string>>): RecordHe
     behaviour: numberIn(headers, 'lr_behaviour'),
     atMs: Date.parse(headers['ce_time'] ?? ''),
     traceparent: headers['traceparent'] ?? '',
+    ...(headers['lr_codec'] === undefined ? {} : { codec: headers['lr_codec'] }),
   };
 }

@@ -17,8 +17,37 @@ export type EventRecord = Readonly<{
 const salts = new Map<string, string>();
 const saltsMax = 1_000;
 
-/** Under codec `none` the salt follows from the session id (DESIGN 2); with keys it will live and die with them. */
-export function saltOf(session: string): string {
+/** Tells the salt of a session that has a key; undefined for one that has none. */
+export type SaltSource = (session: string) => string | undefined;
+
+let keyedSalts: SaltSource | undefined;
+
+/**
+ * Whoever keeps the keys of this process says so once. A salt is as constant as a session's id: for the same session the
+ * source tells the same one for ever.
+ */
+export function useKeyedSalts(source: SaltSource | undefined): void {
+  keyedSalts = source;
+}
+
+let standsOpen: string | undefined;
+
+/** What the work seals for the session gets the salt of sessions without a key: its record was written before it had one. */
+export function underPlainSalt<T>(session: string, work: () => T): T {
+  standsOpen = session;
+  try {
+    return work();
+  } finally {
+    standsOpen = undefined;
+  }
+}
+
+/** With a key the salt lives and dies with it; without one it follows from the session id (DESIGN 2). */
+export const saltOf = (session: string): string =>
+  (session === standsOpen ? undefined : keyedSalts?.(session)) ?? plainSaltOf(session);
+
+/** The salt of a session without a key. */
+export function plainSaltOf(session: string): string {
   const known = salts.get(session);
   if (known !== undefined) return known;
   const salt = sha256(`longrein salt ${session}`);

@@ -12,6 +12,7 @@ import { quietLogger } from '../../chassis/telemetry/quiet-logger.ts';
 import { backfill, type PartitionBackfill } from '../../event-store/backfill/backfill.ts';
 import { migrate } from '../../event-store/migrations.ts';
 import { storedTopics } from '../../event-store/sources.ts';
+import { contentKeysOf } from './config.ts';
 import type { Environment } from './context.ts';
 import { withLog } from './log-client.ts';
 
@@ -28,7 +29,9 @@ export function runBackfill(
     await watermarks.start();
     try {
       await watermarks.current();
-      return await backfill({ log, client, watermarks, topics: await topicsOf(log), report });
+      const bare = contentKeysOf(environment).enabled;
+      const topics = await topicsOf(log);
+      return await backfill({ log, client, watermarks, topics, bare, report });
     } finally {
       await watermarks.stop();
     }

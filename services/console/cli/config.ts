@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path';
 import { type LocalSettings, readSettings } from '../../../deploy/local/config.ts';
 import { withoutCredentials } from '../../../deploy/local/probes.ts';
 import { readStack } from '../../../deploy/local/stack-file.ts';
+import type { SessionSource } from '../../../replay-tools/read/source.ts';
 import { packageRoot } from '../../chassis/config/package-root.ts';
+import type { ContentKeys, ContentSeal } from '../../chassis/content/content-keys.ts';
+import { keySettingsOf, openContentKeys } from '../../chassis/content/open-keys.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import type { Environment } from './context.ts';
 
@@ -65,6 +68,19 @@ export async function readLogAddress(environment: Environment): Promise<LogAddre
   }
   const blobDir = resolve(setting(environment, 'LONGREIN_BLOB_DIR') ?? join(stateDir, 'blobs'));
   return { brokers, blobDir, stateDir };
+}
+
+/** Keys that contents are sealed with, as the hosts of this environment have them. */
+export const contentKeysOf = (environment: Environment): ContentKeys =>
+  openContentKeys(keySettingsOf(environment, localSettings(environment).stateDir));
+
+/** What an export of this session is sealed with; undefined where it stands open, or was made anonymous. */
+export function exportSealOf(
+  environment: Environment,
+  { session, fork, anonymised }: Pick<SessionSource, 'session' | 'fork' | 'anonymised'>,
+): ContentSeal | undefined {
+  if (anonymised === true) return undefined;
+  return contentKeysOf(environment).sealOf(fork?.of ?? session);
 }
 
 export interface ClickhouseAddress {

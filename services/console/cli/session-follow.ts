@@ -9,7 +9,7 @@ import { type RowOptions, rowLines, rowOf } from '../../../replay-tools/show/row
 import { timelineLines } from '../../../replay-tools/show/timeline.ts';
 import { createDirectoryBlobs } from '../../chassis/content/blobs.ts';
 import { createFixedCodec } from '../../chassis/log/codec.ts';
-import { readLogAddress } from './config.ts';
+import { contentKeysOf, readLogAddress } from './config.ts';
 import { type Call, flagOption } from './context.ts';
 import { withLog } from './log-client.ts';
 import { sessionOf, type Wanted } from './session-source.ts';
@@ -22,7 +22,9 @@ export async function followSession(call: Call, wanted: Wanted, options: Options
   const session = await sessionOf(environment, id);
   const blobs = createDirectoryBlobs((await readLogAddress(environment)).blobDir);
   await withLog(environment, async (log) => {
-    const source = await readFromLog({ log, codec: createFixedCodec(), blobs }, session);
+    const keys = contentKeysOf(environment);
+    const reading = { log, codec: createFixedCodec(), blobs, keys };
+    const source = await readFromLog(reading, session);
     const shown = new Shown(call, options);
     await shown.begin(source);
     if (source.later === undefined) return;

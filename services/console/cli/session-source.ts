@@ -4,7 +4,7 @@ import type { SessionSource } from '../../../replay-tools/read/source.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import { sessionId } from '../../chassis/protocol/ids.ts';
 import { queryClickhouse } from './clickhouse-query.ts';
-import { readClickhouseAddress, readLogAddress } from './config.ts';
+import { contentKeysOf, readClickhouseAddress, readLogAddress } from './config.ts';
 import type { Environment } from './context.ts';
 import { shortId } from './figures.ts';
 import { withLog } from './log-client.ts';
@@ -32,22 +32,24 @@ export async function withSession<T>(
   if (wanted.source === 'clickhouse') return await fromClickHouse(wanted, session, work);
   const { readFromLog } = await import('../../../replay-tools/read/kafka.ts');
   const { createFixedCodec } = await import('../../chassis/log/codec.ts');
-  const blobs = await blobsOf(wanted.environment);
+  const stores = await storesOf(wanted.environment);
   return await withLog(wanted.environment, async (log) =>
     // Reading needs no registry: the form of a record follows from its headers.
-    work(await readFromLog({ log, codec: createFixedCodec(), blobs }, session)),
+    work(await readFromLog({ log, codec: createFixedCodec(), ...stores }, session)),
   );
 }
 
-async function blobsOf(environment: Environment) {
+async function storesOf(environment: Environment) {
   const { createDirectoryBlobs } = await import('../../chassis/content/blobs.ts');
-  return createDirectoryBlobs((await readLogAddress(environment)).blobDir);
+  const blobs = createDirectoryBlobs((await readLogAddress(environment)).blobDir);
+  return { blobs, keys: contentKeysOf(environment) };
 }
 
 async function fromFile(wanted: Wanted): Promise<SessionSource> {
   const { readExport } = await import('../../../replay-tools/read/file.ts');
   const path = wanted.file === undefined ? await imported(wanted) : wanted.file;
-  const source = await readExport(resolve(wanted.workingDir, path));
+  const keys = contentKeysOf(wanted.environment);
+  const source = await readExport(resolve(wanted.workingDir, path), keys);
   const { id } = wanted;
   const named = id.startsWith('ses_') || id === '' ? id : sessionId('default', '', id);
   if (source.session.startsWith(named) || source.session.startsWith(id)) return source;
@@ -81,9 +83,9 @@ async function fromClickHouse<T>(
     log: { level: ClickHouseLogLevel.OFF },
   });
   try {
-    const blobs = await blobsOf(wanted.environment);
+    const stores = await storesOf(wanted.environment);
     return await work(
-      await readFromClickHouse({ client, blobs, address: new URL(url).host }, session),
+      await readFromClickHouse({ client, ...stores, address: new URL(url).host }, session),
     );
   } finally {
     await client.close();

@@ -17,6 +17,8 @@ export type BackfillParts = Readonly<{
   watermarks: Pick<Watermarks, 'trimAt' | 'closedAt'>;
   /** Topics with records to store, every generation of the lanes. */
   topics: readonly string[];
+  /** Tenants have keys: rows of public topics hold their structure only. */
+  bare?: boolean;
   report(done: PartitionBackfill): void;
 }>;
 
@@ -92,8 +94,8 @@ async function backfillPartition(
   return { ...name, ...counts };
 }
 
-function foldOf({ watermarks }: BackfillParts, name: PartitionName): PartitionFold {
-  if (kindOf(name.topic) === 'public') return createPublicFold();
+function foldOf({ watermarks, bare }: BackfillParts, name: PartitionName): PartitionFold {
+  if (kindOf(name.topic) === 'public') return createPublicFold(bare);
   const acceptance = watermarks.trimAt(name)?.acceptance ?? {};
   return new SessionFold(name, { acceptance, closed: watermarks.closedAt(name) });
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { release } from '../../../chassis/config/package-root.ts';
+import { exportSealOf } from '../config.ts';
 import { type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { bytes, count } from '../figures.ts';
@@ -18,7 +19,8 @@ export const replayExport: CommandSpec = {
     const { withSession } = await import('../session-source.ts');
     const { exportToFile } = await import('../../../../replay-tools/export/export.ts');
     return await withSession(wantedOf(call), async (source) => {
-      const report = await exportToFile(source, resolve(call.workingDir, out), { release });
+      const seal = exportSealOf(call.environment, source);
+      const report = await exportToFile(source, resolve(call.workingDir, out), { release, seal });
       if (call.json) writeJson(call, { session: source.session, ...report });
       else {
         const size = `${bytes(report.bytes)}, ${count(report.lines, 'line')}`;

@@ -4,6 +4,7 @@ import type { Fork } from '../../../../replay-tools/fork/fork.ts';
 import type { Happening, History } from '../../../../replay-tools/read/history.ts';
 import { release } from '../../../chassis/config/package-root.ts';
 import { LongreinError } from '../../../chassis/errors.ts';
+import { exportSealOf } from '../config.ts';
 import {
   type Call,
   type CommandSpec,
@@ -115,6 +116,7 @@ async function write(call: Call, { source }: Fork): Promise<string | undefined> 
   const out = textOption(call, 'out');
   if (out === undefined) return undefined;
   const { exportToFile } = await import('../../../../replay-tools/export/export.ts');
-  await exportToFile(source, resolve(call.workingDir, out), { release });
+  const seal = exportSealOf(call.environment, source);
+  await exportToFile(source, resolve(call.workingDir, out), { release, seal });
   return out;
 }

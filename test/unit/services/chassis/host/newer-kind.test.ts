@@ -58,7 +58,7 @@ test('what another program wrote is no kind of ours', () => {
   expect(isNewerBody({ lr_kind: 'turn', ce_type: 'longrein.turn.v2' })).toBe(true);
   expect(isNewerBody({ lr_kind: 'turn', ce_type: 'longrein.turn.v1' })).toBe(false);
   expect(isNewerBody({ lr_kind: 'input', ce_type: 'longrein.input.v2' })).toBe(false);
-  expect(isNewerBody({ lr_kind: 'input', ce_type: 'longrein.input.v3' })).toBe(true);
+  expect(isNewerBody({ lr_kind: 'input', ce_type: 'longrein.input.v4' })).toBe(true);
   expect(isNewerBody({ lr_kind: 'turn', ce_type: 'shop.turn.v2' })).toBe(false);
   expect(isNewerBody({ lr_kind: 'turn' })).toBe(false);
 });
