@@ -25,7 +25,7 @@ export function keySettingsOf(environment: Environment, stateDir: string): KeySe
 }
 
 function sourceOf({ file, command }: KeySettings): TenantKeySource | undefined {
-  if (command !== undefined) return tenantKeyCommand(command, process.env, Date.now);
+  if (command !== undefined) return tenantKeyCommand(command, Date.now);
   return file === undefined ? undefined : tenantKeyFile(file);
 }
 

@@ -127,27 +127,24 @@ export function tenantKeyFile(path: string): TenantKeySource {
 const commandMs = 20_000;
 const rememberedMs = 300_000;
 
+/** With the environment of this process, and the tenant in it. What it says on standard error is its own. */
+const run = (command: string, tenant: string): string =>
+  execFileSync('/usr/bin/env', [`LONGREIN_TENANT=${tenant}`, '/bin/sh', '-c', command], {
+    encoding: 'utf8',
+    timeout: commandMs,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+
 /**
  * What the command prints for a tenant, which it finds in LONGREIN_TENANT: `{"current": ID, "keys": {ID: KEY}}`, or
  * nothing for a tenant without keys. It is asked once in five minutes, and when a key is missing.
  */
-export function tenantKeyCommand(
-  command: string,
-  environment: Readonly<Record<string, string | undefined>>,
-  nowMs: () => number,
-): TenantKeySource {
+export function tenantKeyCommand(command: string, nowMs: () => number): TenantKeySource {
   const origin = 'the tenant keys of LONGREIN_TENANT_KEYS_COMMAND';
   const known = new Map<string, Readonly<{ keys: TenantKeys | undefined; atMs: number }>>();
   const ask = (tenant: string): TenantKeys | undefined => {
-    const env = { ...environment, LONGREIN_TENANT: tenant };
-    const options = {
-      env,
-      encoding: 'utf8',
-      timeout: commandMs,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    };
     try {
-      const text = execFileSync('/bin/sh', ['-c', command], options as { encoding: 'utf8' });
+      const text = run(command, tenant);
       return text.trim() === ''
         ? undefined
         : ringOf(parsed(text, ringSchema, origin), origin, tenant);

@@ -155,7 +155,7 @@ describe('tenants', () => {
     const body = `#!/bin/sh\necho "$LONGREIN_TENANT" >> ${said}\n[ "$LONGREIN_TENANT" = broken ] && exit 3\n[ "$LONGREIN_TENANT" = acme ] && echo '${answer}'\nexit 0\n`;
     writeFileSync(script, body);
     chmodSync(script, 0o755);
-    const source = tenantKeyCommand(script, process.env, () => 0);
+    const source = tenantKeyCommand(script, () => 0);
     const keys = new ContentKeys(ring.store, source);
     expect(keys.begin('ses_one', 'acme')).toBe(true);
     expect(keys.begin('ses_two', 'acme')).toBe(true);
