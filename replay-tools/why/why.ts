@@ -1,5 +1,5 @@
 import { causesOf } from '../read/causes.ts';
-import { type Happening, History, textIn } from '../read/history.ts';
+import { type Happening, History } from '../read/history.ts';
 import { judgeSession } from '../read/session.ts';
 import type { SessionSource } from '../read/source.ts';
 
@@ -25,21 +25,29 @@ export type Why = Readonly<{
 /** Opens the log of another session; undefined where it is not to be had. */
 export type OpenSession = (session: string) => Promise<SessionSource | undefined>;
 
-/** The events of the goal log that write into the session. */
-const senders: Readonly<Record<string, readonly string[]>> = {
-  'session.opened': ['goal.admitted'],
-  'session.cancel-requested': ['goal.cancel-forwarded'],
-  'session.signalled': ['goal.signal-forwarded'],
+/** The events of another log that write into the session: of its goal log, of its parent, of its child. */
+const senders: Readonly<Record<string, Readonly<{ goal?: string; parent?: string }>>> = {
+  'session.opened': { goal: 'goal.admitted', parent: 'child.opened' },
+  'session.cancel-requested': { goal: 'goal.cancel-forwarded', parent: 'child.cancelled' },
+  'session.signalled': { goal: 'goal.signal-forwarded' },
 };
 
 /** Where an input came from that another log sent here. */
 function crossingOf(history: History, input: Happening): Crossing | undefined {
-  const types = senders[input.event.type];
-  if (types === undefined) return undefined;
-  const opening = history.ofType('session.opened')[0];
-  const session = opening === undefined ? '' : textIn(opening, 'goalLog');
-  return session === '' ? undefined : { session, types };
+  const { event } = input;
+  if (event.type === 'child.ended')
+    return { session: event.data.child, types: ['result.published', 'result.replaced'] };
+  const sender = senders[event.type];
+  const opening = history.ofType('session.opened')[0]?.event;
+  if (sender === undefined || opening?.type !== 'session.opened') return undefined;
+  const { goalLog, parent } = opening.data;
+  const type = parent === undefined ? sender.goal : sender.parent;
+  return type === undefined ? undefined : { session: parent?.session ?? goalLog, types: [type] };
 }
+
+/** What a parent says of several children is told apart by their ids. */
+const isAbout = ({ event }: Happening, session: string): boolean =>
+  !('child' in event.data) || event.data.child === session;
 
 /** The links of one log, the first cause first. */
 function chainIn(history: History, from: Happening): Link[] {
@@ -67,7 +75,10 @@ export async function whyOf(history: History, event: Happening, open: OpenSessio
   const crossing = first === undefined ? undefined : crossingOf(history, first.happening);
   if (crossing === undefined) return { links };
   const other = await historyOf(crossing.session, open);
-  const sender = other?.entries.findLast(({ event: { type } }) => crossing.types.includes(type));
+  const sender = other?.entries.findLast(
+    (one) => crossing.types.includes(one.event.type) && isAbout(one, history.session),
+  );
   if (other === undefined || sender === undefined) return { links, beyond: crossing };
-  return { links: [...chainIn(other, sender), ...links] };
+  const before = await whyOf(other, sender, open);
+  return { ...before, links: [...before.links, ...links] };
 }

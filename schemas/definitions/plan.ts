@@ -38,6 +38,16 @@ export type FanOut = Readonly<{
   onBranchFailure: 'fail' | 'continue' | 'substitute';
   /** Stands for the output of a branch that failed. Sees what the branch saw, and `failure` (code and message). */
   substitute?: Template;
+  /**
+   * With more than `above` branches they run in child sessions, `perSession` in each. Absent: all in the session of the
+   * plan, however many.
+   */
+  spread?: Readonly<{ above: number; perSession: number }>;
+  /**
+   * Set in the plans of child sessions only: the output says of each branch what became of it, and the fan-out ends when
+   * more than `lossesMax` were lost.
+   */
+  report?: Readonly<{ lossesMax: number }>;
 }>;
 
 /** The output goes to a reviewer, who accepts it or gives it back; the task then sees `remarks` and `previous`. */

@@ -122,6 +122,18 @@ agent: string
 }
 }
 /**
+ * What a child session may spend of the budget of its parent; it counts as held until the child ends.
+ */
+export interface BudgetAllottedV1 {
+type: "budget.allotted"
+version: 1
+data: {
+child: string
+allottedNanoUsd: number
+leftNanoUsd: number
+}
+}
+/**
  * So much of the day's money is lent to this session: relayed from the budget log.
  */
 export interface BudgetGrantedV1 {
@@ -217,6 +229,87 @@ budgetLog: string
 number: number
 lentNanoUsd: number
 spentNanoUsd: number
+}
+}
+/**
+ * A child session is not wanted any more; where it was opened, the cancel is relayed to its log.
+ */
+export interface ChildCancelledV1 {
+type: "child.cancelled"
+version: 1
+data: {
+task: string
+child: string
+lane: string
+opened: boolean
+requestedBy: string
+}
+content?: {
+reason?: ContentV1
+}
+}
+/**
+ * A child session ended: what became of its branches, and what it cost.
+ */
+export interface ChildEndedV1 {
+type: "child.ended"
+version: 1
+data: {
+child: string
+status: ("completed" | "failed" | "cancelled")
+code?: string
+inputTokens: number
+outputTokens: number
+costNanoUsd: number
+}
+content?: {
+output?: ContentV1
+message?: ContentV1
+}
+}
+/**
+ * A child session begins; its opening is relayed to its own log.
+ */
+export interface ChildOpenedV1 {
+type: "child.opened"
+version: 1
+data: {
+task: string
+ordinal: number
+child: string
+first: number
+count: number
+goalId: string
+goalLog: string
+lane: string
+priority: ("high" | "normal" | "bulk")
+plan: string
+openedAtMs: number
+timeoutMs?: number
+budgetNanoUsd?: number
+/**
+ * @maxItems 64
+ */
+agentPools?: string[]
+riskMax?: ("low" | "medium" | "high" | "critical")
+}
+content: {
+goal: ContentV1
+inputs: ContentV1
+catalog: ContentV1
+}
+}
+/**
+ * A child session is to begin, once the model gateway has put money of the budget aside for it.
+ */
+export interface ChildRequestedV1 {
+type: "child.requested"
+version: 1
+data: {
+task: string
+ordinal: number
+child: string
+sharers: number
 }
 }
 /**
@@ -888,6 +981,12 @@ costNanoUsd: number
 valueNanoUsd?: number
 openedAtMs: number
 endedAtMs: number
+parent?: {
+session: string
+lane: string
+task: string
+ordinal: number
+}
 }
 content?: {
 output?: ContentV1
@@ -912,6 +1011,12 @@ costNanoUsd: number
 valueNanoUsd?: number
 openedAtMs: number
 endedAtMs: number
+parent?: {
+session: string
+lane: string
+task: string
+ordinal: number
+}
 }
 content: {
 message: ContentV1
@@ -1020,7 +1125,7 @@ message: ContentV1
 }
 }
 /**
- * A session begins: the accepted goal, relayed from its goal log.
+ * A session begins: the accepted goal, relayed from its goal log, or branches of a fan-out, relayed from the parent.
  */
 export interface SessionOpenedV1 {
 type: "session.opened"
@@ -1042,11 +1147,18 @@ plan?: string
 lane: string
 goalLog: string
 openedAtMs: number
+parent?: {
+session: string
+lane: string
+task: string
+ordinal: number
+}
 }
 content: {
 goal: ContentV1
 inputs?: ContentV1
 context?: ContentV1
+catalog?: ContentV1
 }
 }
 /**
@@ -1194,6 +1306,22 @@ version: 1
 data: {
 task: string
 because: string
+}
+}
+/**
+ * A fan-out begins that is too wide for one session: its branches run in child sessions.
+ */
+export interface TaskSpreadV1 {
+type: "task.spread"
+version: 1
+data: {
+task: string
+attempt: number
+branches: number
+sessions: number
+}
+content?: {
+losses?: ContentV1
 }
 }
 /**
@@ -1437,9 +1565,13 @@ export interface TurnEvents {
   'agent.failed': AgentFailedV1;
   'agent.provisioned': AgentProvisionedV1;
   'agent.started': AgentStartedV1;
+  'budget.allotted': BudgetAllottedV1;
   'budget.requested': BudgetRequestedV1;
   'budget.reserved': BudgetReservedV1;
   'budget.returned': BudgetReturnedV1;
+  'child.cancelled': ChildCancelledV1;
+  'child.opened': ChildOpenedV1;
+  'child.requested': ChildRequestedV1;
   'decision.failed': DecisionFailedV1;
   'delivery.acknowledged': DeliveryAcknowledgedV1;
   'delivery.refused': DeliveryRefusedV1;
@@ -1477,6 +1609,7 @@ export interface TurnEvents {
   'task.retry-scheduled': TaskRetryScheduledV1;
   'task.scheduled': TaskScheduledV1;
   'task.skipped': TaskSkippedV1;
+  'task.spread': TaskSpreadV1;
   'task.timed-out': TaskTimedOutV1;
   'timer.cancelled': TimerCancelledV1;
   'timer.set': TimerSetV1;
@@ -1493,6 +1626,7 @@ export interface TurnEvents {
 export interface InputEvents {
   'budget.granted': BudgetGrantedV1;
   'budget.refused': BudgetRefusedV1;
+  'child.ended': ChildEndedV1;
   'goal.cancel-received': GoalCancelReceivedV1;
   'goal.received': GoalReceivedV1;
   'goal.signal-received': GoalSignalReceivedV1;
@@ -1524,11 +1658,16 @@ export const eventTypes = [
   'agent.failed',
   'agent.provisioned',
   'agent.started',
+  'budget.allotted',
   'budget.granted',
   'budget.refused',
   'budget.requested',
   'budget.reserved',
   'budget.returned',
+  'child.cancelled',
+  'child.ended',
+  'child.opened',
+  'child.requested',
   'decision.failed',
   'delivery.acknowledged',
   'delivery.refused',
@@ -1582,6 +1721,7 @@ export const eventTypes = [
   'task.retry-scheduled',
   'task.scheduled',
   'task.skipped',
+  'task.spread',
   'task.timed-out',
   'timer.cancelled',
   'timer.fired',

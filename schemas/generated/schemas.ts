@@ -436,6 +436,55 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.allotted:v1",
+  "title": "BudgetAllottedV1",
+  "description": "What a child session may spend of the budget of its parent; it counts as held until the child ends.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.allotted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "allottedNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "leftNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "child",
+     "allottedNanoUsd",
+     "leftNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:budget.granted:v1",
   "title": "BudgetGrantedV1",
   "description": "So much of the day's money is lent to this session: relayed from the budget log.",
@@ -752,6 +801,357 @@ export const eventSchemas: readonly JsonObject[] = [
      "number",
      "lentNanoUsd",
      "spentNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:child.cancelled:v1",
+  "title": "ChildCancelledV1",
+  "description": "A child session is not wanted any more; where it was opened, the cancel is relayed to its log.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "child.cancelled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "opened": {
+      "type": "boolean"
+     },
+     "requestedBy": {
+      "type": "string",
+      "maxLength": 512
+     }
+    },
+    "required": [
+     "task",
+     "child",
+     "lane",
+     "opened",
+     "requestedBy"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:child.ended:v1",
+  "title": "ChildEndedV1",
+  "description": "A child session ended: what became of its branches, and what it cost.",
+  "x-record": "input",
+  "x-writers": [
+   "aggregator"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "child.ended"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "status": {
+      "type": "string",
+      "enum": [
+       "completed",
+       "failed",
+       "cancelled"
+      ]
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "inputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "outputTokens": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "child",
+     "status",
+     "inputTokens",
+     "outputTokens",
+     "costNanoUsd"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "output": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "message": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:child.opened:v1",
+  "title": "ChildOpenedV1",
+  "description": "A child session begins; its opening is relayed to its own log.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "child.opened"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "ordinal": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "first": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "count": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "priority": {
+      "type": "string",
+      "enum": [
+       "high",
+       "normal",
+       "bulk"
+      ]
+     },
+     "plan": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "openedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "timeoutMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "budgetNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "agentPools": {
+      "type": "array",
+      "items": {
+       "type": "string",
+       "minLength": 1,
+       "maxLength": 128
+      },
+      "maxItems": 64
+     },
+     "riskMax": {
+      "type": "string",
+      "enum": [
+       "low",
+       "medium",
+       "high",
+       "critical"
+      ]
+     }
+    },
+    "required": [
+     "task",
+     "ordinal",
+     "child",
+     "first",
+     "count",
+     "goalId",
+     "goalLog",
+     "lane",
+     "priority",
+     "plan",
+     "openedAtMs"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goal": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "inputs": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "catalog": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "goal",
+     "inputs",
+     "catalog"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:child.requested:v1",
+  "title": "ChildRequestedV1",
+  "description": "A child session is to begin, once the model gateway has put money of the budget aside for it.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "child.requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "ordinal": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "sharers": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "task",
+     "ordinal",
+     "child",
+     "sharers"
     ]
    }
   },
@@ -3506,6 +3906,37 @@ export const eventSchemas: readonly JsonObject[] = [
      "endedAtMs": {
       "type": "integer",
       "minimum": 0
+     },
+     "parent": {
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+       "session": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "lane": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "task": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "ordinal": {
+        "type": "integer",
+        "minimum": 0
+       }
+      },
+      "required": [
+       "session",
+       "lane",
+       "task",
+       "ordinal"
+      ]
      }
     },
     "required": [
@@ -3605,6 +4036,37 @@ export const eventSchemas: readonly JsonObject[] = [
      "endedAtMs": {
       "type": "integer",
       "minimum": 0
+     },
+     "parent": {
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+       "session": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "lane": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "task": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "ordinal": {
+        "type": "integer",
+        "minimum": 0
+       }
+      },
+      "required": [
+       "session",
+       "lane",
+       "task",
+       "ordinal"
+      ]
      }
     },
     "required": [
@@ -3750,7 +4212,8 @@ export const eventSchemas: readonly JsonObject[] = [
   "description": "Somebody outside asked that the session stop.",
   "x-record": "input",
   "x-writers": [
-   "intake"
+   "intake",
+   "supervisor"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -4052,10 +4515,11 @@ export const eventSchemas: readonly JsonObject[] = [
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:session.opened:v1",
   "title": "SessionOpenedV1",
-  "description": "A session begins: the accepted goal, relayed from its goal log.",
+  "description": "A session begins: the accepted goal, relayed from its goal log, or branches of a fan-out, relayed from the parent.",
   "x-record": "input",
   "x-writers": [
-   "intake"
+   "intake",
+   "supervisor"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -4139,6 +4603,37 @@ export const eventSchemas: readonly JsonObject[] = [
      "openedAtMs": {
       "type": "integer",
       "minimum": 0
+     },
+     "parent": {
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+       "session": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "lane": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "task": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128
+       },
+       "ordinal": {
+        "type": "integer",
+        "minimum": 0
+       }
+      },
+      "required": [
+       "session",
+       "lane",
+       "task",
+       "ordinal"
+      ]
      }
     },
     "required": [
@@ -4161,6 +4656,9 @@ export const eventSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:content:v1"
      },
      "context": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "catalog": {
       "$ref": "urn:longrein:content:v1"
      }
     },
@@ -4838,6 +5336,70 @@ export const eventSchemas: readonly JsonObject[] = [
      "task",
      "because"
     ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:task.spread:v1",
+  "title": "TaskSpreadV1",
+  "description": "A fan-out begins that is too wide for one session: its branches run in child sessions.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "task.spread"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "branches": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "sessions": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "task",
+     "attempt",
+     "branches",
+     "sessions"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "losses": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
    }
   },
   "required": [
@@ -6035,6 +6597,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:agent.started:v1"
       },
       {
+       "$ref": "urn:longrein:event:budget.allotted:v1"
+      },
+      {
        "$ref": "urn:longrein:event:budget.requested:v1"
       },
       {
@@ -6042,6 +6607,15 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:budget.returned:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:child.cancelled:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:child.opened:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:child.requested:v1"
       },
       {
        "$ref": "urn:longrein:event:decision.failed:v1"
@@ -6153,6 +6727,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:task.skipped:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:task.spread:v1"
       },
       {
        "$ref": "urn:longrein:event:task.timed-out:v1"
@@ -6268,6 +6845,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:budget.refused:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:child.ended:v1"
      },
      {
       "$ref": "urn:longrein:event:goal.cancel-received:v1"

@@ -28,8 +28,11 @@ function onStep(before: AggregatorState, session: Persisted, event: SeenEvent): 
   const state = { ...before, session };
   switch (event.type) {
     case 'session.opened': {
-      const { goalId, goalLog, openedAtMs, valueNanoUsd } = event.data;
-      const goal = { goalId, goalLog, openedAtMs, valueNanoUsd: valueNanoUsd ?? null };
+      const { goalId, goalLog, openedAtMs, valueNanoUsd, parent } = event.data;
+      const goal = {
+        ...{ goalId, goalLog, openedAtMs, valueNanoUsd: valueNanoUsd ?? null },
+        ...(parent === undefined ? {} : { parent }),
+      };
       return { ...state, goal, scope: goalScopeOf(event) };
     }
     case 'plan.accepted':
@@ -145,7 +148,12 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
         : lettered(stop(state), event);
     case 'delivery.acknowledged':
       return isLetter(state, event) ? withoutLetter(state, event) : delivered(state, event);
+    case 'child.opened':
+      return withChild(state, event.data.child, addressOf(event));
+    case 'child.ended':
+      return withUsage(withoutChild(state, event.data.child), event);
     case 'delivery.refused':
+      if (event.service === 'supervisor') return refusedChild(state, event);
       return isLetter(state, event) ? withoutLetter(state, event) : refuse(state, event);
     case 'session.cancel-requested':
       return stop(state);
@@ -161,9 +169,28 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   }
 }
 
+function withChild(state: AggregatorState, child: string, address: string): AggregatorState {
+  return { ...state, children: { ...state.children, [child]: address } };
+}
+
+function withoutChild(state: AggregatorState, child: string): AggregatorState {
+  if (state.children === undefined || !Object.hasOwn(state.children, child)) return state;
+  const { [child]: _ended, ...children } = state.children;
+  return { ...state, children };
+}
+
+/** A child whose opening no broker takes never was. */
+function refusedChild(
+  state: AggregatorState,
+  { data }: SeenEvent<'delivery.refused'>,
+): AggregatorState {
+  const found = Object.entries(state.children ?? {}).find(([, one]) => one === addressOf(data));
+  return found === undefined ? state : withoutChild(state, found[0]);
+}
+
 function withUsage(
   state: AggregatorState,
-  event: SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed'>,
+  event: SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed' | 'child.ended'>,
 ): AggregatorState {
   const { inputTokens, outputTokens, costNanoUsd } = event.data;
   const published = resultIsOut(state.session) || state.session.value === 'closed';

@@ -11,7 +11,7 @@ import {
 } from '../../schemas/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
-import { keysTopic, resultsTopic } from '../../schemas/topics.ts';
+import { keysTopic, resultsTopic, sessionTopic } from '../../schemas/topics.ts';
 import { messageId } from '../chassis/protocol/ids.ts';
 import type { DecideInput, Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
 import type { AggregatorState, Ending, Goal } from './state.ts';
@@ -25,7 +25,7 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
   const { ending, goal } = state;
   if (ending === null || goal === null) return [];
   const runs = Object.values(input.openCalls).some((call) => call.status === 'claimed');
-  if (runs) return [];
+  if (runs || Object.keys(state.children ?? {}).length > 0) return [];
   const data = {
     status: ending.status,
     goalId: goal.goalId,
@@ -34,6 +34,7 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
     ...state.usage,
     openedAtMs: goal.openedAtMs,
     endedAtMs: input.nowMs,
+    ...parentOf(goal),
   };
   const content = {
     ...(ending.status === 'completed' ? { output: json(ending.output) } : {}),
@@ -56,6 +57,7 @@ export function replacementOf(state: AggregatorState, input: DecideInput): reado
     ...state.usage,
     openedAtMs: goal.openedAtMs,
     endedAtMs: input.nowMs,
+    ...parentOf(goal),
   };
   const message =
     `The session ended, but the broker did not take its result (${refused.code}): ` +
@@ -63,17 +65,23 @@ export function replacementOf(state: AggregatorState, input: DecideInput): reado
   return [event('result.replaced', data, { message: text(message) })];
 }
 
+const parentOf = ({ parent }: Goal) => (parent === undefined ? {} : { parent });
+
 const optional = (ending: Ending, goal: Goal) => ({
   ...(ending.code === null ? {} : { code: ending.code }),
   ...(ending.task === null ? {} : { task: ending.task }),
   ...(goal.valueNanoUsd === null ? {} : { valueNanoUsd: goal.valueNanoUsd }),
 });
 
-/** The public result and the word to the goal's log that its session ended. */
+/**
+ * The public result and the word to the goal's log that its session ended. Of a child session nobody hears but its
+ * parent.
+ */
 export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly Delivery[] {
   if (published.type !== 'result.published' && published.type !== 'result.replaced') return [];
   const { session } = meta;
-  const { status, goalLog } = published.data;
+  const { status, goalLog, parent } = published.data;
+  if (parent !== undefined) return [endOfChild(published, { session, parent })];
   return [
     {
       to: 'public',
@@ -91,6 +99,21 @@ export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly 
       event: event('session.ended', { session, status }),
     },
   ];
+}
+
+function endOfChild(
+  { data, content: said }: Published,
+  { session, parent }: Readonly<{ session: string; parent: NonNullable<Goal['parent']> }>,
+): Delivery {
+  const { status, code, inputTokens, outputTokens, costNanoUsd } = data;
+  const { output, message } = said as SeenEvent<'result.published'>['content'];
+  const head = { child: session, status, inputTokens, outputTokens, costNanoUsd };
+  const ended = event('child.ended', code === undefined ? head : { ...head, code }, {
+    ...(output === undefined ? {} : { output: json(bodyOf(output)) }),
+    ...(message === undefined ? {} : { message: text(clipped(textOf(message))) }),
+  });
+  const to = { to: 'log', topic: sessionTopic(parent.lane), session: parent.session } as const;
+  return { ...to, identity: ['child-ended', session], event: ended };
 }
 
 function messageOf(published: Published, meta: SessionMeta): JsonObject {

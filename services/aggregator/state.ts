@@ -5,6 +5,7 @@
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { PlanOutput } from '../../schemas/definitions/plan.ts';
+import type { DataOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { type SessionStatus, sessionFold } from '../../state-machines/session/session-machine.ts';
@@ -43,6 +44,8 @@ export type Goal = Readonly<{
   goalLog: string;
   valueNanoUsd: number | null;
   openedAtMs: number;
+  /** Of a child session: who hears of its end. */
+  parent?: DataOf<'session.opened'>['parent'];
 }>;
 
 export type AggregatorState = Readonly<{
@@ -64,6 +67,8 @@ export type AggregatorState = Readonly<{
   synthesis?: SynthesisState;
   /** Aliases of models as the session pinned them; kept where one is asked for a synthesis. */
   models?: PinnedCatalog['models'];
+  /** Child sessions that have not ended, with the addresses of the events that opened them. */
+  children?: Readonly<Record<string, string>>;
   /** The broker will never take the result; a failure that fits takes its place. */
   refused?: Readonly<{ code: string; message: string }>;
 }>;

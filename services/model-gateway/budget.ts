@@ -9,7 +9,7 @@
  * B3 A claim that was lost may have cost all that it held: that counts as spent.
  */
 
-import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
+import { memberOf } from '../chassis/effects/member.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
 import type { ModelMessage, ModelTool } from './providers/port.ts';
 import type { ModelCallEntry, ModelGatewayState } from './state.ts';
@@ -48,9 +48,12 @@ export function inputTokensMost(
   return Math.ceil(bytes / 2) + messageTokens * (messages.length + tools.length);
 }
 
-/** What calls without an outcome hold. */
+/** What calls without an outcome hold, and child sessions that have not ended. */
 export const heldNanoUsd = (state: ModelGatewayState): number =>
-  sortedEntries(state.calls).reduce((sum, [, { heldNanoUsd: held = 0 }]) => sum + held, 0);
+  [...Object.values(state.calls), ...Object.values(state.children ?? {})].reduce(
+    (sum, { heldNanoUsd: held = 0 }) => sum + held,
+    0,
+  );
 
 /**
  * What an outcome leaves spent: its cost, and what earlier claims of the call may have cost (B3).

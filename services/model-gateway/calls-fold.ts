@@ -40,7 +40,7 @@ export function request(
 /** So much is spent for the call: of the session, of its task, of the day. */
 export function spend(
   state: ModelGatewayState,
-  entry: ModelCallEntry | undefined,
+  entry: Pick<ModelCallEntry, 'task' | 'budgetLog'> | undefined,
   nanoUsd: number,
 ): ModelGatewayState {
   if (nanoUsd === 0) return state;

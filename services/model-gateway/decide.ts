@@ -49,6 +49,8 @@ const answered: ReadonlySet<string> = new Set([
   'budget.refused',
   'tranche.requested',
   'tranche.returned',
+  // So does a child session that ends, or never begins.
+  ...['child.requested', 'child.ended', 'child.cancelled', 'delivery.refused'],
   // What was borrowed goes back at the end.
   'session.completed',
   'session.failed',

@@ -8,6 +8,7 @@ import { type Members, memberOf, withMember, withoutMember } from '../chassis/ef
 import { agentRulesOf } from './agent-rules.ts';
 import { abandonedNanoUsd } from './budget.ts';
 import { claim, failTry, request, reserve, settle, spend, wait } from './calls-fold.ts';
+import { evolveChildren } from './children.ts';
 import { afterSession, completed, dropped } from './conversations.ts';
 import { foldLedger } from './ledger.ts';
 import { type ModelCallEntry, type ModelGatewayState, usualLane } from './state.ts';
@@ -88,6 +89,17 @@ function accept(state: ModelGatewayState, seen: SeenEvent<'plan.accepted'>): Mod
   };
 }
 
+/** What it cost counts for the session and its task. */
+function onChild(
+  state: ModelGatewayState,
+  seen: Parameters<typeof evolveChildren>[1],
+): ModelGatewayState {
+  const next = evolveChildren(state, seen);
+  if (seen.type !== 'child.ended') return next;
+  const child = memberOf(state.children ?? {}, seen.data.child);
+  return spend(next, child, seen.data.costNanoUsd);
+}
+
 function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
     case 'session.opened': {
@@ -123,8 +135,15 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     case 'budget.granted':
     case 'budget.refused':
     case 'budget.returned':
-    case 'delivery.refused':
       return withTranches(state, seen);
+    case 'child.requested':
+    case 'budget.allotted':
+    case 'child.opened':
+    case 'child.cancelled':
+    case 'child.ended':
+      return onChild(state, seen);
+    case 'delivery.refused':
+      return evolveChildren(withTranches(state, seen), seen);
     case 'agent.completed': {
       const conversations = completed(state.conversations, seen.data.agent);
       return conversations === state.conversations ? state : { ...state, conversations };

@@ -8,6 +8,7 @@ import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
 import type { Quotes } from './budget.ts';
+import { allotments } from './children.ts';
 import { answerCall, type Case } from './claims.ts';
 import { evolve } from './evolve.ts';
 import { Purse } from './purse.ts';
@@ -73,8 +74,9 @@ export function answerAll(
     for (const { model } of claimedIn(drafts)) used.set(model, (used.get(model) ?? 0) + 1);
     return drafts;
   });
+  const allotted = allotments(state, purse);
   const asked = limit === undefined ? [] : askDrafts(state, purse.want, { limit, nowMs, session });
-  return [...answers, ...asked, ...returnDrafts(withoutDenied(state, answers), nowMs)];
+  return [...answers, ...allotted, ...asked, ...returnDrafts(withoutDenied(state, answers), nowMs)];
 }
 
 /** Own events are no causes: what follows from a denial is due in the same turn. */

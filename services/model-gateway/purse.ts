@@ -4,6 +4,7 @@ import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import { budgetLogId } from '../chassis/protocol/ids.ts';
 import { heldNanoUsd, type Quote } from './budget.ts';
+import { heldByChildren } from './children.ts';
 import type { NotAskedBecause } from './route.ts';
 import type { ModelCallEntry, ModelGatewayState } from './state.ts';
 import { type DayLimit, dayOf, type Tranche, type Want } from './tranche.ts';
@@ -96,9 +97,24 @@ export class Purse {
     const owner = taskOfPlan(task);
     const known = memberOf(this.state.tasks ?? {}, owner);
     if (known === undefined) return undefined;
-    const held = this.heldBy((entry) => taskOfPlan(entry.task) === owner);
+    const held =
+      this.heldBy((entry) => taskOfPlan(entry.task) === owner) +
+      heldByChildren(this.state, (one) => one.task === owner);
     const taken = this.taken.get(`task ${owner}`) ?? 0;
     return Math.max(0, known.budgetNanoUsd - known.spentNanoUsd - held - taken);
+  }
+
+  /** What may be put aside for a child session of a task. */
+  leftForChild(task: string): number {
+    const left = Math.min(this.sessionLeft() ?? Infinity, this.taskLeft(task) ?? Infinity);
+    return Number.isFinite(left) ? left : 0;
+  }
+
+  /** Puts it aside. */
+  takeForChild(task: string, nanoUsd: number): void {
+    const pot = `task ${taskOfPlan(task)}`;
+    this.taken.set(pot, (this.taken.get(pot) ?? 0) + nanoUsd);
+    this.held += nanoUsd;
   }
 
   tranche(entry: ModelCallEntry): Tranche | undefined {

@@ -58,6 +58,16 @@ export type Tried = Readonly<{
   address: string;
 }>;
 
+/** `heldNanoUsd` is missing until it is answered; until then it shares what is left with `sharers`, itself among them. */
+export type ChildPurse = Readonly<{
+  task: string;
+  ordinal: number;
+  sharers: number;
+  heldNanoUsd?: number;
+  /** Of the event that opened it. */
+  address?: string;
+}>;
+
 export const usualLane = 'normal';
 
 /** `budgetNanoUsd` is null where the goal set none; `spentNanoUsd` sums what outcomes cost, and
@@ -80,6 +90,8 @@ export type ModelGatewayState = Readonly<{
   tasks?: Members<Readonly<{ budgetNanoUsd: number; spentNanoUsd: number }>>;
   /** Borrowed of the tenant's day, by budget log. */
   tranches?: Members<Tranche>;
+  /** Child sessions that wait for money of the budget, or hold some. */
+  children?: Members<ChildPurse>;
   /** Set in a budget log, and nothing else is then. */
   ledger?: Ledger;
 }>;

@@ -31,6 +31,8 @@ export type PlannerFacts = Readonly<{
 function decide(state: PlannerState, input: DecideInput<PlannerFacts>): readonly Draft[] {
   const name = needsPlan(state);
   if (name === undefined || state.request === null) return [];
+  const { catalog: given } = state.request;
+  if (given !== undefined) return [proposed(given.plan), accepted(given)];
   const attached = input.attachments.catalog;
   if (attached === undefined) return [withoutPlan(name, input.facts)];
   const catalog = attached as unknown as PinnedCatalog;

@@ -7,7 +7,7 @@ import type { PlannerState } from './state.ts';
 
 function factsOf(catalog: Catalog, state: PlannerState) {
   const name = needsPlan(state);
-  if (name === undefined) return { facts: {} };
+  if (name === undefined || state.request?.catalog !== undefined) return { facts: {} };
   const pinned = catalog.pinnedFor(name);
   const facts: PlannerFacts = {
     plans: Object.keys(catalog.plans).sort(),

@@ -3,6 +3,7 @@
  * nothing.
  */
 
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
 import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
@@ -20,6 +21,8 @@ export type PlanRequest = Readonly<{
   context?: JsonValue;
   agentPools: readonly string[] | null;
   riskMax: ToolDefinition['risk'] | null;
+  /** Of a child session: the plan came with its opening, and its parent answers for it. */
+  catalog?: PinnedCatalog;
 }>;
 
 /** A planning model that was asked. */
@@ -133,5 +136,8 @@ function requestOf(opened: SeenEvent<'session.opened'>): PlanRequest {
     context,
     agentPools: agentPools ?? null,
     riskMax: riskMax ?? null,
+    ...(opened.content.catalog === undefined
+      ? {}
+      : { catalog: bodyOf(opened.content.catalog) as unknown as PinnedCatalog }),
   };
 }

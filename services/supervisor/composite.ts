@@ -10,9 +10,15 @@ import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { childrenOf } from './children.ts';
 import { settleFanOut } from './fan-out.ts';
 import { settleLoop } from './loop.ts';
-import { findTask } from './retry.ts';
 import { settleReview } from './review.ts';
-import { isComposite, isRunning, type SupervisorState, type TaskFailure } from './state.ts';
+import { type At, cancelChildren, settleSpread } from './spread.ts';
+import {
+  findTask,
+  isComposite,
+  isRunning,
+  type SupervisorState,
+  type TaskFailure,
+} from './state.ts';
 
 /** What a task that is made of others comes to; undefined while it goes on. */
 export type Verdict =
@@ -21,23 +27,25 @@ export type Verdict =
   | undefined;
 
 /** Looks at every such task that began: more children, or its end. */
-export function settleComposites(proposal: Proposal<SupervisorState>, nowMs: number): void {
+export function settleComposites(proposal: Proposal<SupervisorState>, at: At): void {
   const begun = proposal.state.tasks.filter(
     (task) => isComposite(task) && task.machine.value === 'scheduled',
   );
   for (const { definition } of begun) {
-    if (isRunning(proposal.state)) settle(proposal, definition.id, nowMs);
+    if (isRunning(proposal.state)) settle(proposal, definition.id, at);
   }
 }
 
-function settle(proposal: Proposal<SupervisorState>, id: string, nowMs: number): void {
+function settle(proposal: Proposal<SupervisorState>, id: string, at: At): void {
   const task = findTask(proposal.state, id);
   if (task === undefined) return;
   const { fanOut, review, loop } = task.definition;
   let verdict: Verdict;
-  if (fanOut !== undefined) verdict = settleFanOut(proposal.state, task, fanOut);
+  if (fanOut !== undefined && task.spread !== undefined)
+    verdict = settleSpread(proposal, task, { fanOut, at });
+  else if (fanOut !== undefined) verdict = settleFanOut(proposal.state, task, fanOut);
   else if (review !== undefined) verdict = settleReview(proposal, task, review);
-  else if (loop !== undefined) verdict = settleLoop(proposal, task, { loop, nowMs });
+  else if (loop !== undefined) verdict = settleLoop(proposal, task, { loop, nowMs: at.nowMs });
   if (verdict !== undefined) end(proposal, id, verdict);
 }
 
@@ -51,6 +59,8 @@ function end(
     if (!['scheduled', 'failed', 'retrying'].includes(machine.value)) continue;
     proposal.write(event('task.cancelled', { task: definition.id, attempt: attemptsOf(machine) }));
   }
+  const reason = `task "${task}" needs no more of its branches`;
+  cancelChildren(proposal.state, (draft) => proposal.write(draft), { task, reason });
   const head = { task, attempt: 1, agent: 'supervisor' };
   if ('output' in verdict) {
     proposal.write(event('task.completed', head, { output: json(verdict.output) }));

@@ -4,7 +4,7 @@
  */
 
 import type { Draft, EventType, SeenEvent } from '../../schemas/event.ts';
-import { sessionFold } from '../../state-machines/session/session-machine.ts';
+import { sessionFold, sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { taskFold } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import { beginProposal, type Proposal } from '../chassis/protocol/proposal.ts';
@@ -12,8 +12,10 @@ import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logi
 import { settleComposites } from './composite.ts';
 import { evolve } from './evolve.ts';
 import { cancelBegunTasks, closeWhenQuiet, stopIfAsked } from './finish.ts';
+import { deliveriesOf } from './relays.ts';
 import { settleAttempts } from './retry.ts';
 import { scheduleDue } from './schedule.ts';
+import { type At, cancelChildren } from './spread.ts';
 import { initialState, isComposite, type SupervisorState } from './state.ts';
 import { alignTimers, isOwnTimer } from './timers.ts';
 
@@ -25,6 +27,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   // What the end of a session waits for.
   ...(['delivery.acknowledged', 'delivery.refused'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
+  ...(['child.ended', 'budget.allotted'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.attempt-failed', 'model.denied'] as const),
 ]);
@@ -38,7 +41,7 @@ function answers(event: SeenEvent): boolean {
 function decide(state: SupervisorState, input: DecideInput): readonly Draft[] {
   const proposal = beginProposal(state, evolve);
   stopIfAsked(proposal);
-  advance(proposal, input.nowMs);
+  advance(proposal, input);
   cancelBegunTasks(proposal);
   alignTimers(proposal);
   closeWhenQuiet(proposal, input.openCalls);
@@ -46,14 +49,22 @@ function decide(state: SupervisorState, input: DecideInput): readonly Draft[] {
 }
 
 /** Until nothing more follows: the end of a branch may end its task, and that may begin another. */
-function advance(proposal: Proposal<SupervisorState>, nowMs: number): void {
+function advance(proposal: Proposal<SupervisorState>, at: At): void {
   let before: number;
   do {
     before = proposal.drafts.length;
-    settleAttempts(proposal, nowMs);
-    settleComposites(proposal, nowMs);
-    scheduleDue(proposal, nowMs);
+    settleAttempts(proposal, at.nowMs);
+    settleComposites(proposal, at);
+    scheduleDue(proposal, at.nowMs);
   } while (proposal.drafts.length > before && proposal.state.tasks.some(isComposite));
+}
+
+/** Once it failed it says nothing more of this session; but what it opened must not go on for nobody. */
+function decideAfterFailure(state: SupervisorState): readonly Draft[] {
+  const proposal = beginProposal(state, evolve);
+  if (sessionIsOver(state.session))
+    cancelChildren(state, (draft) => proposal.write(draft), { reason: 'the parent has ended' });
+  return proposal.drafts;
 }
 
 export const supervisorLogic: ServiceLogic<SupervisorState> = {
@@ -68,4 +79,6 @@ export const supervisorLogic: ServiceLogic<SupervisorState> = {
   evolve,
   answers,
   decide,
+  decideAfterFailure,
+  deliveries: deliveriesOf,
 };

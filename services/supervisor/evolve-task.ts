@@ -11,6 +11,7 @@ import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { bornBy } from './children.ts';
+import { spreadAt } from './evolve-sessions.ts';
 import { iterated, noLoop } from './loop.ts';
 import { isComposite, type LoopState, type SupervisorState, type TaskState } from './state.ts';
 
@@ -102,8 +103,10 @@ function afterIteration(state: SupervisorState, of: string, event: SeenEvent): S
 }
 
 function afterEvent(before: TaskState, machine: Persisted, event: SeenEvent): TaskState {
-  const task = { ...before, machine };
+  const task = withoutSpread({ ...before, machine });
   switch (event.type) {
+    case 'task.spread':
+      return { ...task, spread: spreadAt(event) };
     case 'task.scheduled':
       return { ...task, dueAtMs: event.data.deadlineAtMs, fired: null, failure: null };
     case 'task.retry-scheduled':
@@ -128,6 +131,11 @@ function afterEvent(before: TaskState, machine: Persisted, event: SeenEvent): Ta
     default:
       return task;
   }
+}
+
+/** Nobody asks what its branches came to once it ended. */
+function withoutSpread({ spread: _over, ...task }: TaskState): TaskState {
+  return task;
 }
 
 function timeoutOf(task: TaskState): TaskState['failure'] {

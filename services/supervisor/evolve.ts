@@ -12,6 +12,13 @@ import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { evolveAsked } from './evolve-asked.ts';
+import {
+  evolveSessions,
+  originOf,
+  refusedChild,
+  withCatalog,
+  withoutCatalog,
+} from './evolve-sessions.ts';
 import { evolveTask, newTask } from './evolve-task.ts';
 import { noLoop } from './loop.ts';
 import { isSettled, type StopReason, type SupervisorState, type TaskState } from './state.ts';
@@ -30,7 +37,7 @@ function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): 
     case 'session.opened': {
       const { openedAtMs, timeoutMs } = event.data;
       const timeoutAtMs = timeoutMs === undefined ? null : openedAtMs + timeoutMs;
-      return { ...state, scope: goalScopeOf(event), timeoutAtMs };
+      return { ...state, scope: goalScopeOf(event), timeoutAtMs, origin: originOf(event) };
     }
     case 'plan.accepted':
       return withPlan(state, event);
@@ -46,7 +53,7 @@ function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): 
     case 'session.failed':
     case 'session.cancelled':
       return {
-        ...state,
+        ...withoutCatalog(state),
         scope: null,
         tasks: state.tasks.map((task) => ({ ...task, output: null })),
       };
@@ -60,7 +67,7 @@ function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>):
   const scope = state.scope === null ? null : withDefaults(state.scope, plan);
   const catalog = bodyOf(accepted.content.catalog, {}) as unknown as Partial<PinnedCatalog>;
   const tasks = plan.tasks.map((task) => newTask(task, plan, catalog.agents ?? {}));
-  return { ...state, scope, plan: plan.name, tasks };
+  return withCatalog({ ...state, scope, plan: plan.name, tasks }, plan, catalog);
 }
 
 function rejection({ data, content }: SeenEvent<'plan.rejected'>): string {
@@ -106,6 +113,12 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
       const without = withLiving(state, event.data.budgetLog, undefined);
       return withLiving(without, addressOf(event), event.service);
     }
+    case 'child.requested':
+    case 'budget.allotted':
+    case 'child.opened':
+    case 'child.cancelled':
+    case 'child.ended':
+      return evolveSessions(state, event);
     case 'delivery.acknowledged':
       if (Object.hasOwn(state.living, addressOf(event.data)))
         return withLiving(state, addressOf(event.data), undefined);
@@ -114,6 +127,8 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'delivery.refused':
       if (Object.hasOwn(state.living, addressOf(event.data)))
         return withLiving(state, addressOf(event.data), undefined);
+      if (state.sessions !== undefined && state.result !== addressOf(event.data))
+        return refusedChild(state, event);
       // Nothing is left to be tried: the log of the session says so, and nobody waits for it.
       if (state.replaced !== true || addressOf(event.data) !== state.result) return state;
       return state.delivered ? state : { ...state, delivered: true };

@@ -5,8 +5,14 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import { childrenOf } from './children.ts';
 import type { Verdict } from './composite.ts';
-import { evaluateIn, expressionFailure } from './scope.ts';
-import { isSettled, type SupervisorState, type TaskState } from './state.ts';
+import { evaluateIn } from './scope.ts';
+import {
+  type BranchOutcome,
+  isSettled,
+  type SupervisorState,
+  type TaskFailure,
+  type TaskState,
+} from './state.ts';
 
 /** What each branch sees besides what the task sees; or why there can be none. */
 export function branchScopes(
@@ -26,44 +32,77 @@ export function branchScopes(
   return new LongreinError('FAN_OUT_TOO_WIDE', `${message}.`);
 }
 
+/** What is known of a branch: null where it was stopped, undefined while it may still come to something. */
+export type Branch = Readonly<{ scope: JsonObject; outcome: BranchOutcome | undefined }>;
+
 /** The end of the fan-out, as soon as its branches allow one. */
 export function settleFanOut(state: SupervisorState, task: TaskState, fanOut: FanOut): Verdict {
-  const branches = childrenOf(state, task.definition.id);
-  const completed = branches.filter(({ machine }) => machine.value === 'completed').length;
-  const lost = branches.filter((one) => isSettled(one)).length - completed;
+  const branches = childrenOf(state, task.definition.id).map(branchOf);
+  const of = { task, fanOut, branches };
+  return fanOut.report === undefined ? verdictOn(state, of) : reportOn(of, fanOut.report);
+}
+
+function branchOf(branch: TaskState): Branch {
+  const scope = branch.child?.scope ?? {};
+  const { machine, output, failure } = branch;
+  if (machine.value === 'completed') return { scope, outcome: { output } };
+  if (!isSettled(branch)) return { scope, outcome: undefined };
+  if (machine.value !== 'abandoned') return { scope, outcome: null };
+  return { scope, outcome: { failure: failureOf(failure) } };
+}
+
+const failureOf = (failure: TaskFailure | null) => {
+  const { code = 'TASK_ABANDONED', class: kind = 'limit', message = '' } = failure ?? {};
+  return { code, class: kind, message };
+};
+
+export type Branches = Readonly<{
+  task: TaskState;
+  fanOut: FanOut;
+  branches: readonly Branch[];
+}>;
+
+const isWon = ({ outcome }: Branch): boolean => outcome != null && 'output' in outcome;
+
+/** What the branches come to by the policies of the fan-out; undefined while that is open. */
+export function verdictOn(state: SupervisorState, of: Branches): Verdict {
+  const { task, fanOut, branches } = of;
+  const completed = branches.filter(isWon).length;
+  const lost = branches.filter(({ outcome }) => outcome !== undefined).length - completed;
   const wanted = wantedOf(fanOut, branches.length);
   if (fanOut.until !== 'all' && completed >= wanted && completed > 0)
-    return { output: outputOf(state, { task, fanOut, branches }) };
+    return { output: outputOf(state, of) };
   if (fanOut.onBranchFailure === 'fail' && branches.length - lost < wanted)
     return { failure: lossOf(task, branches, wanted) };
   if (completed + lost < branches.length) return undefined;
-  return allSettled(state, { task, fanOut, branches }, { completed, wanted });
+  const substitutes = fanOut.onBranchFailure === 'substitute';
+  const enough = substitutes ? branches.length >= wanted : completed > 0 || wanted === 0;
+  if (!enough) return { failure: lossOf(task, branches, wanted) };
+  return { output: outputOf(state, of) };
 }
 
-function wantedOf({ until, quorum = 1 }: FanOut, branches: number): number {
+/** In a child session: what became of each branch, once the parent needs no more of them. */
+function reportOn(
+  { fanOut, branches }: Branches,
+  { lossesMax }: NonNullable<FanOut['report']>,
+): Verdict {
+  const completed = branches.filter(isWon).length;
+  const known = branches.filter(({ outcome }) => outcome !== undefined).length;
+  const enough = fanOut.until !== 'all' && completed >= wantedOf(fanOut, branches.length);
+  if (!enough && known - completed <= lossesMax && known < branches.length) return undefined;
+  return { output: branches.map(({ outcome = null }) => outcome as JsonValue) };
+}
+
+/** How many branches must complete. */
+export function wantedOf({ until, quorum = 1 }: FanOut, branches: number): number {
   if (until === 'first') return 1;
   return until === 'quorum' ? quorum : branches;
 }
 
-type Settled = Readonly<{ task: TaskState; fanOut: FanOut; branches: readonly TaskState[] }>;
-
-function allSettled(
-  state: SupervisorState,
-  of: Settled,
-  { completed, wanted }: { completed: number; wanted: number },
-): Verdict {
-  const { task, fanOut, branches } = of;
-  const substitutes = fanOut.onBranchFailure === 'substitute';
-  const enough = substitutes ? branches.length >= wanted : completed > 0 || wanted === 0;
-  if (!enough) return { failure: lossOf(task, branches, wanted) };
-  const output = outputOf(state, of);
-  return output instanceof LongreinError ? { failure: expressionFailure(output) } : { output };
-}
-
 /** By branch id where branches have names, else in the order of the items. */
-function outputOf(state: SupervisorState, { task, fanOut, branches }: Settled): JsonValue {
+function outputOf(state: SupervisorState, { task, fanOut, branches }: Branches): JsonValue {
   const values = branches.map((branch) => branchValue(state, { task, fanOut, branch }));
-  const won = branches.findIndex(({ machine }) => machine.value === 'completed');
+  const won = branches.findIndex(isWon);
   if (fanOut.until === 'first') return values[Math.max(0, won)] ?? null;
   if (fanOut.branches === undefined) return values;
   return Object.fromEntries(fanOut.branches.map(({ id }, index) => [id, values[index] ?? null]));
@@ -71,15 +110,16 @@ function outputOf(state: SupervisorState, { task, fanOut, branches }: Settled): 
 
 function branchValue(
   state: SupervisorState,
-  of: Readonly<{ task: TaskState; fanOut: FanOut; branch: TaskState }>,
+  of: Readonly<{ task: TaskState; fanOut: FanOut; branch: Branch }>,
 ): JsonValue {
   const { task, fanOut, branch } = of;
-  if (branch.machine.value === 'completed') return branch.output;
+  const { outcome, scope } = branch;
+  if (outcome != null && 'output' in outcome) return outcome.output;
   const { substitute, onBranchFailure } = fanOut;
-  if (onBranchFailure !== 'substitute' || substitute === undefined || !isSettled(branch))
+  if (onBranchFailure !== 'substitute' || substitute === undefined || outcome === undefined)
     return null;
-  const { code = '', message = '' } = branch.failure ?? {};
-  const more = { ...branch.child?.scope, failure: { code, message } };
+  const { code = '', message = '' } = outcome?.failure ?? {};
+  const more = { ...scope, failure: { code, message } };
   const { definition } = task;
   const value = evaluateIn(state, {
     ...{ task: definition, member: 'fanOut.substitute', template: substitute, more },
@@ -88,11 +128,24 @@ function branchValue(
   return value instanceof LongreinError ? null : value;
 }
 
-function lossOf(task: TaskState, branches: readonly TaskState[], wanted: number) {
+function lossOf(task: TaskState, branches: readonly Branch[], wanted: number) {
   const { id } = task.definition;
-  const lost = branches.find(({ machine }) => machine.value === 'abandoned');
-  const count = branches.filter(({ machine }) => machine.value === 'abandoned').length;
-  const reason = lost?.failure?.message ?? 'there was none';
-  const message = `Task "${id}" needs ${wanted} of ${branches.length} branches; ${count} failed: ${reason}`;
-  return { code: 'BRANCHES_FAILED', class: lost?.failure?.class ?? 'limit', message } as const;
+  const failures = branches.flatMap(({ outcome }) =>
+    outcome != null && 'failure' in outcome ? [outcome.failure] : [],
+  );
+  const [first] = failures;
+  const reason = first?.message ?? 'there was none';
+  const message = `Task "${id}" needs ${wanted} of ${branches.length} branches; ${failures.length} failed: ${reason}`;
+  return { code: 'BRANCHES_FAILED', class: first?.class ?? 'limit', message } as const;
+}
+
+/** The branch's input, or the error of the plan's expression for it. */
+export function branchInput(
+  state: SupervisorState,
+  task: TaskDefinition,
+  scope: JsonObject,
+  index: number,
+): JsonValue | LongreinError {
+  const template = task.fanOut?.branches?.[index]?.input ?? task.input;
+  return evaluateIn(state, { task, member: 'input', template, more: scope });
 }

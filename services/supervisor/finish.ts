@@ -8,6 +8,7 @@ import { resultIsOut, sessionIsOver } from '../../state-machines/session/session
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
+import { cancelChildren } from './spread.ts';
 import { isComposite, type SupervisorState } from './state.ts';
 
 /** Ends the session where a reason stands in the state and the session is open. */
@@ -55,6 +56,8 @@ export function cancelBegunTasks(proposal: Proposal<SupervisorState>): void {
     const data = { task: definition.id, attempt: attemptsOf(machine) };
     proposal.write(event('task.cancelled', data));
   }
+  const write = proposal.write.bind(proposal);
+  cancelChildren(proposal.state, write, { reason: 'the parent has ended' });
 }
 
 /** DESIGN 3.8: closes the log when the result is delivered and nothing runs or lives any more. */
@@ -62,7 +65,8 @@ export function closeWhenQuiet(
   proposal: Proposal<SupervisorState>,
   openCalls: DecideInput['openCalls'],
 ): void {
-  const { session, delivered, living } = proposal.state;
+  const { session, delivered, living, sessions = {} } = proposal.state;
+  if (Object.keys(sessions).length > 0) return;
   if (!resultIsOut(session) || !delivered || Object.keys(living).length > 0) return;
   if (Object.values(openCalls).some((call) => call.status === 'claimed')) return;
   proposal.write(event('session.closed', {}));

@@ -9,6 +9,7 @@ import { sha256 } from '../chassis/protocol/hash.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { failIfAbandoned } from './finish.ts';
 import {
+  findTask,
   isComposite,
   isRunning,
   type SupervisorState,
@@ -40,9 +41,6 @@ export function settleAttempts(proposal: Proposal<SupervisorState>, nowMs: numbe
     settleFailure(proposal, definition.id, nowMs);
   }
 }
-
-export const findTask = (state: SupervisorState, id: string): TaskState | undefined =>
-  state.tasks.find((task) => task.definition.id === id);
 
 function timeOut(proposal: Proposal<SupervisorState>, id: string): void {
   const task = findTask(proposal.state, id);

@@ -7,10 +7,12 @@ import { LongreinError } from '../chassis/errors.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { expand, inputOfChild } from './children.ts';
 import { branchScopes } from './fan-out.ts';
-import { abandon, findTask } from './retry.ts';
+import { abandon } from './retry.ts';
 import { firstRound } from './review.ts';
 import { evaluateIn, expressionFailure } from './scope.ts';
+import { beginSpread, isWide } from './spread.ts';
 import {
+  findTask,
   isComposite,
   isRunning,
   isSettled,
@@ -120,7 +122,8 @@ function begin(proposal: Proposal<SupervisorState>, task: TaskState, nowMs: numb
   if (fanOut === undefined) return;
   const scopes = branchScopes(proposal.state, task.definition, fanOut);
   if (!(scopes instanceof LongreinError)) {
-    expand(proposal, task, { kind: 'branch', scopes });
+    if (isWide(fanOut, scopes.length)) beginSpread(proposal, task, { fanOut, scopes });
+    else expand(proposal, task, { kind: 'branch', scopes });
     return;
   }
   const { code, message } = scopes;

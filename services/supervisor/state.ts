@@ -4,6 +4,7 @@
  * where a task needs them.
  */
 
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { TaskDefinition } from '../../schemas/definitions/plan.ts';
 import type { DataOf } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
@@ -46,7 +47,44 @@ export type TaskState = Readonly<{
   children?: number;
   /** A loop between two iterations. */
   loop?: LoopState;
+  /** A fan-out whose branches run in child sessions, while it runs. */
+  spread?: SpreadState;
 }>;
+
+/** What became of a branch: an output, a failure, or null where it was stopped before it came to either. */
+export type BranchOutcome =
+  | Readonly<{ output: JsonValue }>
+  | Readonly<{ failure: Pick<TaskFailure, 'code' | 'class' | 'message'> }>
+  | null;
+
+export type SpreadState = Readonly<{
+  branches: number;
+  /** How many child sessions there will be, and how many were asked for so far. */
+  sessions: number;
+  begun: number;
+  /** Places of branches that have no input, and so no child session. */
+  lost: readonly number[];
+  /** By place of the branch; those that are not known yet are missing. */
+  outcomes: Readonly<Record<string, BranchOutcome>>;
+}>;
+
+/** A child session that was asked for and has not ended. */
+export type ChildSession = Readonly<{
+  task: string;
+  ordinal: number;
+  /** `stopping`: it was opened, and told to end. */
+  phase: 'requested' | 'allotted' | 'open' | 'stopping';
+  budgetNanoUsd?: number;
+  /** Of the event that opened it. */
+  address?: string;
+}>;
+
+/** What child sessions get from the opening of their parent. */
+export type Origin = Readonly<
+  Pick<DataOf<'session.opened'>, 'goalLog' | 'lane' | 'priority' | 'agentPools' | 'riskMax'> & {
+    budgeted: boolean;
+  }
+>;
 
 /** One branch, round or iteration of `of`. `scope` is what its input sees besides what the task sees. */
 export type Child = Readonly<{
@@ -95,6 +133,12 @@ export type SupervisorState = Readonly<{
   spentNanoUsd?: number;
   /** Calls that the guard has not answered, with their tasks. */
   asked?: Readonly<Record<string, string>>;
+  /** Kept until the plan is known, and further where it has a task whose branches may run in child sessions. */
+  origin?: Origin;
+  catalog?: Omit<PinnedCatalog, 'plan'>;
+  planVersion?: string;
+  /** By session id. */
+  sessions?: Readonly<Record<string, ChildSession>>;
 }>;
 
 export const initialState: SupervisorState = {
@@ -109,6 +153,9 @@ export const initialState: SupervisorState = {
   result: null,
   delivered: false,
 };
+
+export const findTask = (state: SupervisorState, id: string): TaskState | undefined =>
+  state.tasks.find((task) => task.definition.id === id);
 
 /** Whether the task is made of others: branches, rounds or iterations. */
 export const isComposite = ({ definition, child }: TaskState): boolean =>

@@ -84,6 +84,8 @@ export function foldTask(state: Persisted, event: SeenEvent): Persisted {
     case 'task.expanded':
       if (!event.data.begins) return state;
       return taskFold.next(state, { type: 'task.scheduled', attempt: event.data.attempt });
+    case 'task.spread':
+      return taskFold.next(state, { type: 'task.scheduled', attempt: event.data.attempt });
     case 'task.scheduled':
     case 'task.completed':
     case 'task.failed':

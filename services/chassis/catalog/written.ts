@@ -34,7 +34,10 @@ type WrittenTask = Readonly<
     Omit<TaskDefinition, 'fanOut' | 'review' | 'loop'>,
     Exclude<keyof TaskDefinition, 'id' | 'pool' | 'agent' | 'fanOut' | 'review' | 'loop'>
   > & {
-    fanOut?: Optional<FanOut, 'itemsMax' | 'parallelMax' | 'until' | 'onBranchFailure'>;
+    fanOut?: Optional<
+      Omit<FanOut, 'spread' | 'report'>,
+      'itemsMax' | 'parallelMax' | 'until' | 'onBranchFailure'
+    > & { spread?: Partial<NonNullable<FanOut['spread']>> };
     review?: Optional<Review, 'input' | 'accepted' | 'remarks' | 'roundsMax' | 'onExhausted'>;
     loop?: Partial<Loop>;
   }
@@ -124,12 +127,22 @@ const planningDefaults = {
 /** A condition may be written with or without the `=` of templates. */
 const condition = (written: string): string => written.replace(/^=/, '');
 
+const spreadDefaults = { above: 32, perSession: 32 };
+
+/** One that can never be wide says nothing of it. */
+function completeFanOut({ spread, ...written }: NonNullable<WrittenTask['fanOut']>): FanOut {
+  const fanOut = { ...fanOutDefaults, ...written };
+  const most = fanOut.branches?.length ?? fanOut.itemsMax;
+  const whole = { ...spreadDefaults, ...spread };
+  return most <= whole.above ? fanOut : { ...fanOut, spread: whole };
+}
+
 function completeTask(written: WrittenTask): TaskDefinition {
   const { fanOut, review, loop, ...rest } = written;
   return {
     ...taskDefaults,
     ...rest,
-    ...(fanOut === undefined ? {} : { fanOut: { ...fanOutDefaults, ...fanOut } }),
+    ...(fanOut === undefined ? {} : { fanOut: completeFanOut(fanOut) }),
     ...(review === undefined ? {} : { review: completeReview(review) }),
     ...(loop === undefined ? {} : { loop: completeLoop(loop) }),
   };
