@@ -131,8 +131,28 @@ function workLine(event: SeenEvent, view: LiveView): Line | undefined {
   }
 }
 
-const childLine = ({ task, child }: { task: string; child: string }, branches: string): Line =>
-  busy('session', shortId(child), `opened for ${branches} of ${task}`);
+/** Branches that run in child sessions. */
+function childLine(event: SeenEvent, tasks: Map<string, number>): Line | undefined {
+  switch (event.type) {
+    case 'task.spread': {
+      const { task, branches, sessions } = event.data;
+      tasks.set(task, event.atMs);
+      const where = `in ${count(sessions, 'child session')}`;
+      return busy('task', task, `${count(branches, 'branch', 'branches')} ${where}`);
+    }
+    case 'child.opened': {
+      const { child, task, count: branches } = event.data;
+      const which = count(branches, 'branch', 'branches');
+      return busy('session', shortId(child), `opened for ${which} of ${task}`);
+    }
+    case 'child.ended': {
+      const { child, status, code } = event.data;
+      return (status === 'completed' ? good : bad)('session', shortId(child), code ?? status);
+    }
+    default:
+      return undefined;
+  }
+}
 
 function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefined {
   switch (event.type) {
@@ -156,18 +176,6 @@ function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefine
         task,
         kind === 'branch' ? count(children, 'branch', 'branches') : said[kind],
       );
-    }
-    case 'task.spread': {
-      const { task, branches, sessions } = event.data;
-      tasks.set(task, event.atMs);
-      const where = `in ${count(sessions, 'child session')}`;
-      return busy('task', task, `${count(branches, 'branch', 'branches')} ${where}`);
-    }
-    case 'child.opened':
-      return childLine(event.data, count(event.data.count, 'branch', 'branches'));
-    case 'child.ended': {
-      const { child, status, code } = event.data;
-      return (status === 'completed' ? good : bad)('session', shortId(child), code ?? status);
     }
     case 'task.completed': {
       const { task } = event.data;
@@ -194,7 +202,7 @@ function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefine
     case 'task.cancelled':
       return bad('task', event.data.task, 'cancelled');
     default:
-      return undefined;
+      return childLine(event, tasks);
   }
 }
 
