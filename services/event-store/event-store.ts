@@ -18,6 +18,7 @@ import {
   tokenOf,
 } from './decide.ts';
 import { createInserter, type Inserter } from './insertion.ts';
+import { measureStore, RetentionAlarm, storeHealth } from './lag.ts';
 import { openSinks } from './openings.ts';
 import { createPreparation, type Preparation } from './preparation.ts';
 import { type SourceLag, Sources, storedTopics } from './sources.ts';
@@ -50,6 +51,8 @@ export type EventStore = HostedService &
     start(): Promise<void>;
     /** What is read and not stored, for each partition that this process stores. */
     lag(): readonly SourceLag[];
+    /** Why it is not ready, and how far it is behind, in words. */
+    health(): Readonly<{ reasons: readonly string[]; notes: readonly string[] }>;
     /** Fixes no more ranges: the host is about to stop. */
     drain(): void;
     /** The host calls it when the last insert has ended. */
@@ -88,6 +91,8 @@ class EventStoreService implements EventStore {
   private host: Pick<Host, 'nudge' | 'status'> | undefined;
   private sinkPartitions = 1;
   private cancelSweep: (() => void) | undefined;
+  private stopMeasuring: (() => void) | undefined;
+  private readonly alarm: RetentionAlarm;
   private sweeps = 0;
   private draining = false;
   private stopped = false;
@@ -97,6 +102,7 @@ class EventStoreService implements EventStore {
     this.options = options;
     const { ports, table } = options;
     const { clock, logger } = ports;
+    this.alarm = new RetentionAlarm(ports);
     this.preparation = createPreparation(options);
     const { prepared } = this.preparation;
     this.inserter = createInserter({ table, clock, logger, prepared });
@@ -111,10 +117,12 @@ class EventStoreService implements EventStore {
   }
 
   async start(): Promise<void> {
+    const { ports } = this.options;
     await this.preparation.begin();
     this.sinkPartitions = await this.openSinks();
     this.options.lanes?.onChange(() => this.openMore());
     await this.sources.start();
+    this.stopMeasuring = measureStore(ports, () => this.lag());
     this.sweep();
   }
 
@@ -138,6 +146,10 @@ class EventStoreService implements EventStore {
     return this.sources.lag();
   }
 
+  health(): ReturnType<EventStore['health']> {
+    return storeHealth(this.lag(), this.preparation.waits());
+  }
+
   drain(): void {
     this.draining = true;
   }
@@ -146,6 +158,7 @@ class EventStoreService implements EventStore {
     if (this.stopped) return;
     this.stopped = true;
     this.cancelSweep?.();
+    this.stopMeasuring?.();
     this.preparation.stop();
     await this.sources.stop();
     await this.options.close?.();
@@ -212,6 +225,7 @@ class EventStoreService implements EventStore {
     );
     this.sweeps += 1;
     if (this.sweeps % sweepsPerMark !== 0) return;
+    this.alarm.look(this.lag());
     this.sources.writeMarks().catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'marks not written; later');
     });

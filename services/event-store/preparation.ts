@@ -17,6 +17,8 @@ export type Preparation = Readonly<{
    * then.
    */
   begin(): Promise<void>;
+  /** Why it is not done yet, in words; undefined when it is. */
+  waits(): string | undefined;
   stop(): void;
 }>;
 
@@ -26,12 +28,14 @@ const retryMs = 2_000;
 
 export function createPreparation(parts: PreparationParts): Preparation {
   let stopped = false;
+  let waits: string | undefined = 'it has not answered yet';
   let done: () => void = () => undefined;
   const prepared = new Promise<void>((resolve) => {
     done = resolve;
   });
   return {
     prepared,
+    waits: () => waits,
     begin: () =>
       new Promise((resolve, reject) => {
         let waiting = true;
@@ -44,12 +48,20 @@ export function createPreparation(parts: PreparationParts): Preparation {
           parts.ports.logger.warn({ waitedMs: patienceMs }, message);
           goOn();
         });
-        atLast(parts, { isStopped: () => stopped, onAway: goOn })
+        const onAway = (error: LongreinError): void => {
+          waits = error.message;
+          goOn();
+        };
+        atLast(parts, { isStopped: () => stopped, onAway })
           .then(() => {
-            if (!stopped) done();
+            if (!stopped) {
+              waits = undefined;
+              done();
+            }
             goOn();
           })
           .catch((thrown: unknown) => {
+            waits = asKnown(thrown).message;
             if (waiting) reject(toError(thrown));
             else parts.onFatal(asKnown(thrown));
           })
@@ -63,7 +75,7 @@ export function createPreparation(parts: PreparationParts): Preparation {
 
 async function atLast(
   { ports, prepare }: PreparationParts,
-  on: { isStopped: () => boolean; onAway: () => void },
+  on: { isStopped: () => boolean; onAway: (error: LongreinError) => void },
 ): Promise<void> {
   for (let attempt = 1; !on.isStopped(); attempt += 1) {
     try {
@@ -77,7 +89,7 @@ async function atLast(
       // The first failure and then ever fewer: an outage is one story, not thousands.
       if (Number.isInteger(Math.log2(attempt)))
         ports.logger.warn(fields, 'ClickHouse cannot be prepared yet; trying on');
-      on.onAway();
+      on.onAway(error);
     }
     await new Promise<void>((resolve) => {
       ports.clock.after(retryMs, resolve);

@@ -28,6 +28,7 @@ export const createEventStoreService: ServiceFactory = ({ config, ports, lanes }
         store.attach(host);
         await store.start();
       },
+      health: () => store.health(),
       // Running inserts end first: the host stops the rest when they have.
       stop: async () => store.drain(),
     },

@@ -25,7 +25,12 @@ export type SourceLag = PartitionName &
   Readonly<{
     /** Rows that are read and not known to be stored. */
     rows: number;
-    /** Age of the oldest of them in the log, in milliseconds; 0 where there is none. */
+    /** Offset after the last record that is known to be stored. */
+    next: number;
+    /**
+     * Age of the oldest record in the log that is not stored, in milliseconds; 0 where there is none. Where the partition
+     * cannot be read, for how long.
+     */
     oldestMs: number;
     problem?: string;
   }>;
@@ -33,7 +38,7 @@ export type SourceLag = PartitionName &
 type Entry = {
   state: SinkState;
   source: Source | undefined;
-  problem: string | undefined;
+  problem: Readonly<{ message: string; sinceMs: number }> | undefined;
   gone: boolean;
   markedAt: number;
   /** Resolves when the source is there. */
@@ -103,10 +108,11 @@ export class Sources {
   lag(): readonly SourceLag[] {
     const nowMs = this.parts.ports.clock.nowMs();
     return [...this.entries.values()].map(({ state, source, problem }) => {
-      const { topic, partition } = state;
-      const { rows, oldestAtMs } = source?.waiting ?? { rows: 0, oldestAtMs: undefined };
+      const { topic, partition, next } = state;
+      const { rows, oldestAtMs } = source?.waiting ?? { rows: 0, oldestAtMs: problem?.sinceMs };
       const oldestMs = oldestAtMs === undefined ? 0 : Math.max(0, nowMs - oldestAtMs);
-      return { topic, partition, rows, oldestMs, ...(problem === undefined ? {} : { problem }) };
+      const said = problem === undefined ? {} : { problem: problem.message };
+      return { topic, partition, rows, next, oldestMs, ...said };
     });
   }
 
@@ -163,7 +169,7 @@ export class Sources {
       try {
         return await this.tryOpen(session, entry);
       } catch (thrown) {
-        entry.problem = toError(thrown).message;
+        this.noteProblem(entry, toError(thrown));
         this.complain(entry, toError(thrown));
       }
       await new Promise<void>((resolve) => {
@@ -220,12 +226,17 @@ export class Sources {
     this.parts.ports.logger.error(fields, 'partition cannot be read into the event store');
   }
 
+  private noteProblem(entry: Entry, { message }: Error): void {
+    const sinceMs = entry.problem?.sinceMs ?? this.parts.ports.clock.nowMs();
+    entry.problem = { message, sinceMs };
+  }
+
   /** Reading cannot go on from here: closed, and opened again later. */
   private broken(session: string, error: Error): void {
     const entry = this.entries.get(session);
     if (entry === undefined) return;
     this.complain(entry, error);
-    entry.problem = error.message;
+    this.noteProblem(entry, error);
     entry.source?.close();
     entry.source = undefined;
     entry.opened = new Promise<void>((resolve) => {

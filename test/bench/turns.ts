@@ -5,6 +5,7 @@ import { sessionTopic } from '../../schemas/topics.ts';
 import { release } from '../../services/chassis/config/package-root.ts';
 import type { RuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { Host } from '../../services/chassis/host/host.ts';
+import { HostTelemetry } from '../../services/chassis/host/host-telemetry.ts';
 import { connect } from '../../services/chassis/host/run-host.ts';
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { LogPort, LogRecord, PartitionName, Reader } from '../../services/chassis/log/port.ts';
@@ -75,7 +76,11 @@ async function sessionOf(
 }
 
 async function startHost(config: RuntimeConfig, names: readonly string[]): Promise<Host> {
-  const { ports } = await connect(config, createLogger('error'));
+  const { ports } = await connect(
+    config,
+    createLogger('error'),
+    await HostTelemetry.start(config, 'bench'),
+  );
   const services = names.map((name) => pingServices[name]).filter((one) => one !== undefined);
   const options = { name: `bench-${names.join('-')}`, release, ports, housekeepingMs: 5_000 };
   const host = new Host({
@@ -89,7 +94,11 @@ async function startHost(config: RuntimeConfig, names: readonly string[]): Promi
 }
 
 async function measured(name: string, config: RuntimeConfig, rawHopMs: number): Promise<void> {
-  const { ports } = await connect(config, createLogger('error'));
+  const { ports } = await connect(
+    config,
+    createLogger('error'),
+    await HostTelemetry.start(config, 'bench'),
+  );
   const parts = {
     log: ports.log,
     config,

@@ -30,6 +30,7 @@ import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
 import { sessionId } from '../../services/chassis/protocol/ids.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import type { Figures } from '../../services/chassis/telemetry/figures.ts';
 import { derivedTracer } from '../../services/chassis/telemetry/tracer.ts';
 import type { GateRules } from '../../services/model-gateway/gate/rules.ts';
 import type { DayLimit } from '../../services/model-gateway/tranche.ts';
@@ -64,6 +65,8 @@ export type MemoryWorldOptions = Readonly<{
   dayBudget?: DayLimit;
   /** Tenants with keys: their contents are sealed. */
   keys?(): ContentKeys;
+  /** Where each host counts. */
+  figuresOf?(host: string): Figures;
   /** Changes a logic before a host gets it. */
   change?(logic: AnyLogic): AnyLogic;
   startMs?: number;
@@ -175,7 +178,9 @@ export class MemoryWorld {
     const housekeepingMs = this.options.housekeepingMs ?? 1_000;
     const log = this.cluster.connect(name);
     const logger = keepingLogger();
-    const ports = this.portsOf(log, logger);
+    const figures = this.options.figuresOf?.(name);
+    const plain = this.portsOf(log, logger);
+    const ports = figures === undefined ? plain : { ...plain, figures };
     const lanes = new Lanes(ports, this.options.partitions ?? 2);
     await this.during(lanes.start());
     const at = { ports, housekeepingMs, lanes };

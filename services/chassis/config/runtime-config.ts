@@ -40,8 +40,18 @@ const environmentSchema = z.object({
   LONGREIN_MODEL: z.string().min(3).max(200).optional(),
   LONGREIN_ABLATE: list.optional(),
   LONGREIN_HOST: z.string().min(1).max(100).optional(),
+  LONGREIN_HEALTH_PORT: z.union([z.literal('auto'), whole(1, 65_535)]).optional(),
+  LONGREIN_HEALTH_HOST: z.string().min(1).max(255).default('127.0.0.1'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
+  OTEL_METRIC_EXPORT_INTERVAL: whole(100, 3_600_000).default(60_000),
 });
+
+/** Where a process says whether it lives, whether it is ready, and its figures. */
+export type HealthAddress = Readonly<{
+  host: string;
+  /** `auto`: a free one, told in `<stateDir>/health/<pid>.json`. */
+  port: number | 'auto';
+}>;
 
 export type RuntimeConfig = Readonly<{
   brokers: readonly string[];
@@ -63,6 +73,10 @@ export type RuntimeConfig = Readonly<{
   logLevel: (typeof logLevels)[number];
   host: string;
   otlpEndpoint: string | undefined;
+  /** Metrics go there so often; a minute if not said. */
+  metricExportMs?: number;
+  /** Absent: nothing listens. */
+  health?: HealthAddress;
   /** `provider/model` that every model alias of the catalog stands for; undefined: as the files say. */
   model: string | undefined;
   /** What records and heartbeats say wrote them, where that is not this package's version. */
@@ -118,6 +132,11 @@ export const catalogDirsOf = (environment: Environment): readonly string[] =>
     resolve(one),
   );
 
+function healthOf(given: z.infer<typeof environmentSchema>): Pick<RuntimeConfig, 'health'> {
+  const { LONGREIN_HEALTH_PORT: port, LONGREIN_HEALTH_HOST: host } = given;
+  return port === undefined ? {} : { health: { host, port } };
+}
+
 /** Reads the settings. Throws LongreinError CONFIG_INVALID, CONFIG_MISSING or STACK_FILE_INVALID. */
 export function readRuntimeConfig(environment: Environment = process.env): RuntimeConfig {
   const given = parse(environment);
@@ -145,6 +164,8 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     logLevel: given.LONGREIN_LOG_LEVEL,
     host: given.LONGREIN_HOST ?? `host-${process.pid}`,
     otlpEndpoint: given.OTEL_EXPORTER_OTLP_ENDPOINT,
+    metricExportMs: given.OTEL_METRIC_EXPORT_INTERVAL,
+    ...healthOf(given),
     model: given.LONGREIN_MODEL,
     ablate: rulesNamed(given.LONGREIN_ABLATE ?? []),
   });

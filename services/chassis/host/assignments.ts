@@ -68,6 +68,16 @@ export class Assignments {
     return well.length === others.length && well.every((one) => one.ready);
   }
 
+  /** What is missing until `ready`, in words; empty where nothing is. */
+  unready(): readonly string[] {
+    const { wanted } = this;
+    if (wanted === undefined) return ['the consumer group has not said yet what is its part'];
+    const stopped = this.halted();
+    return [...wanted]
+      .filter((name) => stopped[name] === undefined)
+      .flatMap((name) => waitsFor(name, this.partitions.get(name), this.opening.has(name)) ?? []);
+  }
+
   /** `topic/partition` -> why it stands still. */
   halted(): Readonly<Record<string, Halt>> {
     for (const { name, halted, caughtUp } of this.partitions.values())
@@ -232,4 +242,11 @@ export class Assignments {
       });
     }
   }
+}
+
+/** Undefined where a partition is worked on. */
+function waitsFor(name: string, partition: Partition | undefined, opens: boolean) {
+  if (opens || partition === undefined) return `${name} is being opened`;
+  if (!partition.caughtUp) return `${name} is being read, and is at ${partition.position}`;
+  return partition.ready ? undefined : `${name} is read, and not owned yet`;
 }

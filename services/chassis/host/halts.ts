@@ -29,10 +29,13 @@ const mendsItself: ReadonlyMap<string, string> = new Map([
  */
 export class Halts {
   private readonly entries = new Map<string, Entry>();
-  private readonly ports: Pick<HostPorts, 'clock' | 'logger'>;
+  private readonly ports: Pick<HostPorts, 'clock' | 'logger' | 'figures'>;
   private readonly again: (at: PartitionName) => void;
 
-  constructor(ports: Pick<HostPorts, 'clock' | 'logger'>, again: (at: PartitionName) => void) {
+  constructor(
+    ports: Pick<HostPorts, 'clock' | 'logger' | 'figures'>,
+    again: (at: PartitionName) => void,
+  ) {
     this.ports = ports;
     this.again = again;
   }
@@ -45,7 +48,10 @@ export class Halts {
     const halt = haltOf(at, error, this.ports.clock.nowMs());
     const same = known !== undefined && known.halt.code === halt.code;
     const fields = { ...at, code: halt.code, error: halt.message, fix: halt.fix };
-    if (!same) this.ports.logger.error(fields, 'partition stopped');
+    if (!same) {
+      this.ports.logger.error(fields, 'partition stopped');
+      this.ports.figures?.notRehydrated();
+    }
     const tries = (known?.tries ?? 0) + 1;
     const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(tries - 1, 10));
     const cancel = this.ports.clock.after(waitMs, () => this.again(at));

@@ -210,6 +210,17 @@ export class Host {
     return this.presence.alive();
   }
 
+  /** Why it is not ready, or can do nothing at the moment, in words. */
+  unready(): readonly string[] {
+    if (this.stopping) return ['it is stopping'];
+    return [...this.presence.unheard(), ...this.partitions.unready()];
+  }
+
+  /** Offsets of the next records to take. */
+  positions(): readonly (PartitionName & { offset: number })[] {
+    return this.partitions.values().map(({ name, position }) => ({ ...name, offset: position }));
+  }
+
   /** Whether this host owns all its services in all partitions that the group gave it. */
   get ready(): boolean {
     return this.partitions.ready;

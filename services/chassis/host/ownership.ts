@@ -73,6 +73,12 @@ export class Ownership {
     return this.owned.has(service);
   }
 
+  /** Whether a turn is of an epoch that this host acts under. */
+  wrote({ kind, service, epoch, incarnation }: RecordHeader): boolean {
+    if (kind !== 'turn' || incarnation !== this.identity.incarnation) return false;
+    return this.owned.get(service) === epoch;
+  }
+
   get epochs(): ReadonlyMap<string, number> {
     return this.owned;
   }

@@ -12,6 +12,7 @@ import { lookOver } from './look-over.ts';
 import { Ownership } from './ownership.ts';
 import { PartitionLog, type ReadRecord } from './partition-log.ts';
 import type { PartitionParts } from './partition-parts.ts';
+import { PartitionWatch } from './partition-watch.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
 import type { Slot } from './slot.ts';
@@ -43,6 +44,7 @@ export class Partition {
   private readonly marks: ReadonlyMap<string, number>;
   private readonly log: PartitionLog;
   private readonly notice: StandByNotice;
+  private readonly watch: PartitionWatch;
   private claimed = false;
   private draining = false;
   private lastSession = '';
@@ -68,6 +70,7 @@ export class Partition {
       onIgnored: (record: LogRecord, reason: Refused) => this.ignored.note(record, reason),
     };
     this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
+    this.watch = new PartitionWatch(parts, this.log);
     const slotOf = (session: string): Slot | undefined => this.table.get(session);
     const inputs = new FusingWriter(writer, (batch, input) => {
       const slot = this.deciding ? slotOf(input.body.session) : undefined;
@@ -89,9 +92,9 @@ export class Partition {
     this.upkeep = new Upkeep(name, { ...owned, log: this.log, table, ignored });
   }
 
-  /** Where reading starts, in offsets. */
+  /** Offset of the next record to take: where reading starts. */
   get position(): number {
-    return this.log.position;
+    return this.log.expected;
   }
 
   get caughtUp(): boolean {
@@ -130,6 +133,7 @@ export class Partition {
   standUp(high: number): void {
     this.assigned = true;
     this.log.raiseEnd(high);
+    this.watch.begin();
     this.claimWhenReady();
   }
 
@@ -173,7 +177,8 @@ export class Partition {
     if (accepted && record.body !== undefined) this.fold(record as PlacedRecord);
     else if (accepted && header.kind === 'checkpoint')
       this.table.noteCheckpoint(header, record.offset);
-    else if (!accepted && this.isOwnTurn(header)) this.ownership.renewVoid(this.log.acceptance);
+    else if (!accepted && this.ownership.wrote(header))
+      this.ownership.renewVoid(this.log.acceptance);
     this.settler.landed(this.table.get(session), header.id);
   }
 
@@ -183,6 +188,7 @@ export class Partition {
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
     this.parts.ports.logger.info({ ...this.name, won, number: header.epoch }, 'partition owned');
+    this.watch.owned();
     const from = { slots: this.table.slots(), position: this.log.expected };
     this.caution.begin(this.ownership.predecessors, from, won);
     this.act();
@@ -210,7 +216,8 @@ export class Partition {
     const folded = this.table.fold(record, at);
     if (folded === undefined) return;
     const { slot, came } = folded;
-    if (this.isOwnTurn(record.header)) noteTurn(slot, record.header, came, this.parts.ports);
+    this.watch.saw(record, folded.events);
+    if (this.ownership.wrote(record.header)) noteTurn(slot, record.header, came, this.parts.ports);
     this.notice.look(slot);
     this.effects.cancelForbidden(slot.session, (service) => slot.seats.get(service)?.entry.state);
     if (came) this.startEffects(slot, record);
@@ -231,12 +238,6 @@ export class Partition {
     const found = ownClaims(record, slot, this.parts);
     const claims = this.table.claimsOf(record);
     if (found !== undefined) this.effects.startAll(found.service, claims, found.at);
-  }
-
-  /** Of an epoch that this host acts under. */
-  private isOwnTurn({ kind, service, epoch, incarnation }: RecordHeader): boolean {
-    if (kind !== 'turn' || incarnation !== this.parts.identity.incarnation) return false;
-    return this.ownership.epochOf(service) === epoch;
   }
 
   /** Asks for the partition once all that was there has been read; right away where there was nothing. */

@@ -6,6 +6,7 @@ import type { Codec } from '../log/codec.ts';
 import type { LogPort } from '../log/port.ts';
 import type { Refused } from '../protocol/record.ts';
 import type { AnyLogic, DecideInput, SessionMeta } from '../protocol/service-logic.ts';
+import type { Figures } from '../telemetry/figures.ts';
 
 /** What a host touches of the world. Each has a real and a simulated form. */
 export type Clock = Readonly<{
@@ -48,6 +49,8 @@ export type HostPorts = Readonly<{
   tracer: Tracer;
   /** Seals and opens contents; absent where nothing is sealed and nothing was ever erased. */
   keys?: ContentKeys;
+  /** Where the process counts; absent where nobody asks. */
+  figures?: Figures;
 }>;
 
 /** An effect that is about to run: under one claim, once. */

@@ -70,6 +70,7 @@ export class Presence {
   private readonly time = new HearingTime();
   private reader: Reader | undefined;
   private cancelBeat: (() => void) | undefined;
+  private startedAtMs = Number.POSITIVE_INFINITY;
   private stopped = false;
   private refused = false;
   private said = 0;
@@ -93,6 +94,7 @@ export class Presence {
   }
 
   async start(): Promise<void> {
+    this.startedAtMs = this.ports.clock.nowMs();
     const bounds = (await this.ports.log.bounds(presenceTopic)).get(0);
     this.reader = await this.ports.log.reader({
       onRecords: (_partition, records) => this.hear(records),
@@ -111,6 +113,17 @@ export class Presence {
     const instance = this.instances.get(incarnation);
     if (instance?.beat.ended === true) return true;
     return this.time.totalMs - (instance?.heardMs ?? 0) > limits.presenceMs;
+  }
+
+  /** In words, where nothing of this instance was heard for long: what it writes, everyone reads. */
+  unheard(): readonly string[] {
+    const heardMs = this.instances.get(this.incarnation)?.atMs ?? this.startedAtMs;
+    const silentMs = this.ports.clock.nowMs() - heardMs;
+    if (silentMs <= 3 * limits.presenceMs) return [];
+    const seconds = Math.round(silentMs / 1_000);
+    return [
+      `none of its heartbeats was read for ${seconds} s: the broker is away, or refuses them`,
+    ];
   }
 
   /** This moment in time of hearing, for `unlistedMs`. */

@@ -10,8 +10,8 @@ import { createKafkaLog } from '../log/kafka/kafka-log.ts';
 import type { LogPort } from '../log/port.ts';
 import { createRegistryCodec } from '../log/registry.ts';
 import { createLogger } from '../telemetry/logger.ts';
-import { startTracing, type Tracing } from '../telemetry/tracing.ts';
 import { Host } from './host.ts';
+import { HostTelemetry } from './host-telemetry.ts';
 import { Lanes } from './lanes.ts';
 import type { HostPorts, Logger } from './ports.ts';
 import { realClock, realRandom } from './real-ports.ts';
@@ -69,28 +69,35 @@ export function readCatalog(config: RuntimeConfig): Catalog {
   });
 }
 
-export type Connected = Readonly<{ ports: HostPorts; tracing: Tracing; lanes: Lanes }>;
+export type Connected = Readonly<{ ports: HostPorts; lanes: Lanes }>;
 
 /** Connects to broker and registry, waiting for both, and makes the topics. */
-export async function connect(config: RuntimeConfig, logger: Logger): Promise<Connected> {
-  const tracing = await startTracing(config.otlpEndpoint, config.host);
+export async function connect(
+  config: RuntimeConfig,
+  logger: Logger,
+  telemetry: Pick<HostTelemetry, 'health' | 'figures' | 'tracer'>,
+): Promise<Connected> {
   const log: LogPort = createKafkaLog({
     brokers: config.brokers,
     clientId: config.host,
     logger,
     sessionTimeoutMs: config.sessionTimeoutMs,
   });
-  const lanes = await patiently(`the broker at ${config.brokers.join(', ')}`, logger, () =>
+  const { health, figures, tracer } = telemetry;
+  const until = <T>(what: string, attempt: () => Promise<T>): Promise<T> => {
+    health.waitsFor(what);
+    return patiently(what, logger, attempt);
+  };
+  const lanes = await until(`the broker at ${config.brokers.join(', ')}`, () =>
     makeTopics(config, log, logger),
   );
-  const codec = await patiently(`the schema registry at ${config.registryUrl}`, logger, () =>
+  const codec = await until(`the schema registry at ${config.registryUrl}`, () =>
     createRegistryCodec(config.registryUrl),
   );
   const blobs = createDirectoryBlobs(config.blobDir);
   const keys = openContentKeys(config.keys ?? keySettingsOf({}, config.stateDir));
-  const { tracer } = tracing;
-  const ports = { log, codec, blobs, keys, logger, tracer, clock: realClock, random: realRandom };
-  return { ports, tracing, lanes };
+  const own = { log, codec, blobs, keys, logger, tracer, clock: realClock, random: realRandom };
+  return { ports: figures === undefined ? own : { ...own, figures }, lanes };
 }
 
 /** For tests of the tests: a stack that breaks its own rules must say so. */
@@ -115,7 +122,8 @@ export async function runHost(
   const logger = createLogger(config.logLevel, { host: config.host });
   ablate(config, logger);
   const catalog = readCatalog(config);
-  const { ports, tracing, lanes } = await connect(config, logger);
+  const telemetry = await HostTelemetry.start(config, config.release ?? release);
+  const { ports, lanes } = await connect(config, logger, telemetry);
   const context = { config, catalog, ports, lanes, onFatal };
   const built: BuiltService[] = [];
   for (const factory of factories) built.push(await factory(context));
@@ -129,20 +137,23 @@ export async function runHost(
     onFatal,
   });
   const allTopics = topicSpecs(config, lanes.table).map(({ name }) => name);
+  telemetry.health.waitsFor('the consumer group');
   await patiently('the broker', logger, () => host.start(allTopics));
   const companions = built.flatMap((one) => one.companion ?? []);
   for (const companion of companions)
     await patiently('the broker', logger, () => companion.start(host));
+  telemetry.watch(host, ports, built);
   logger.info({ services: built.map((one) => one.hosted.logic.name) }, 'host started');
   return {
     host,
     ready: untilReady(host),
     async stop() {
+      telemetry.health.stops();
       for (const companion of companions) await companion.stop();
       await host.stop(stopWithinMs);
       await lanes.stop();
       await ports.log.close();
-      await tracing.stop();
+      await telemetry.stop();
     },
   };
 }

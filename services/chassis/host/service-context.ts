@@ -22,6 +22,8 @@ export type ServiceContext = Readonly<{
 export type Companion = Readonly<{
   start(host: Host): Promise<void>;
   stop(): Promise<void>;
+  /** Why the service is not ready, and what is worth knowing, in words. Must be quick. */
+  health?(): Readonly<{ reasons: readonly string[]; notes: readonly string[] }>;
 }>;
 
 export type BuiltService = Readonly<{ hosted: HostedService; companion?: Companion }>;

@@ -12,6 +12,8 @@ export type Folded = Readonly<{
   slot: Slot;
   /** Whether the record brought events to at least one service. */
   came: boolean;
+  /** Those events. */
+  events: readonly SeenEvent[];
 }>;
 
 /** Checkpoints that a start reads between two looks at what may be packed. */
@@ -112,7 +114,7 @@ export class SessionTable {
     const slot = this.get(session) ?? new Slot(session);
     slot.trace(record);
     const fold = sharedCoreFold(record);
-    let came = false;
+    let events: readonly SeenEvent[] = [];
     let kept = false;
     this.claims = [];
     for (const { logic } of this.services) {
@@ -122,12 +124,12 @@ export class SessionTable {
       keepWaiting(seat, record, at.catchingUp);
       kept ||= seat.known || at.catchingUp;
       if (step === undefined || step.events.length === 0) continue;
-      came = true;
+      events = step.events;
       if (logic.name === record.header.service) this.noteClaims(step.events);
     }
     if (!kept) return undefined;
     this.bySession.set(session, slot);
-    return { slot, came };
+    return { slot, came: events.length > 0, events };
   }
 
   private noteClaims(events: readonly SeenEvent[]): void {

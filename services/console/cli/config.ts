@@ -34,6 +34,8 @@ export const hostEnvironment = (
   ...environment,
   LONGREIN_STATE_DIR: settings.stateDir,
   LONGREIN_WORKSPACE: workspaceDirOf(environment),
+  // Several hosts of one machine cannot share a port: each takes a free one, and says which.
+  LONGREIN_HEALTH_PORT: setting(environment, 'LONGREIN_HEALTH_PORT') ?? 'auto',
 });
 
 /** The model that stands in for all of the catalog's, if one is set. */

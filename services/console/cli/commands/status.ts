@@ -2,6 +2,7 @@ import type { StackStatus } from '../../../../deploy/local/stack.ts';
 import { localSettings } from '../config.ts';
 import { type CommandSpec, type Context, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
+import { type HostHealth, readHealth } from '../host-health.ts';
 import type { Trouble } from '../log-state.ts';
 import { table } from '../table.ts';
 import { readTroubles, troubleText } from '../troubles.ts';
@@ -16,9 +17,14 @@ export const status: CommandSpec = {
     const seen = await look({ settings: localSettings(call.environment) });
     const reachable = seen.brokers?.ok === true;
     const troubles = reachable ? await readTroubles(call.environment, Date.now()) : [];
-    const well = isWell(seen) && !troubles.some(({ stops }) => stops);
-    if (call.json) writeJson(call, { well, ...seen, troubles });
-    else call.terminal.out(`${tell(call, seen)}${tellTroubles(call, troubles)}`);
+    const health = await readHealth(seen.stateDir, seen.processes);
+    const isReady = [...health.values()].every(({ ready }) => ready);
+    const well = isWell(seen) && isReady && !troubles.some(({ stops }) => stops);
+    if (call.json) writeJson(call, { well, ...withHealth(seen, health), troubles });
+    else {
+      const hosts = tellHealth(call, health);
+      call.terminal.out(`${tell(call, seen, health)}${hosts}${tellTroubles(call, troubles)}`);
+    }
     return well ? exitCodes.done : exitCodes.failed;
   },
 };
@@ -30,13 +36,21 @@ export function isWell(seen: StackStatus): boolean {
   return seen.brokers !== undefined && answers && seen.processes.every((one) => one.alive);
 }
 
-function tell(context: Context, seen: StackStatus): string {
+type HealthByName = ReadonlyMap<string, HostHealth>;
+
+/** Each process with what it says of itself. */
+const withHealth = (seen: StackStatus, health: HealthByName) => ({
+  ...seen,
+  processes: seen.processes.map((one) => ({ ...one, health: health.get(one.name) })),
+});
+
+function tell(context: Context, seen: StackStatus, health: HealthByName): string {
   const { green, red, bold, dim } = context.terminal.colors;
   if (seen.brokers === undefined) {
     return `Nothing runs (${seen.stateDir}). Start it with: longrein up\n`;
   }
   const paint = (cell: string, value: string): string => (value === 'ok' ? green(cell) : red(cell));
-  const rows = [...addressRows(seen), ...processRows(seen)];
+  const rows = [...addressRows(seen), ...processRows(seen, health)];
   const text = table({
     columns: [
       { title: 'WHAT' },
@@ -50,6 +64,16 @@ function tell(context: Context, seen: StackStatus): string {
   });
   const fix = isWell(seen) ? '' : 'Start what is missing with: longrein up\n';
   return `${text}${dim(`state in ${seen.stateDir}`)}\n${fix}`;
+}
+
+/** What hosts wait for, and what they say besides. */
+function tellHealth({ terminal }: Context, health: HealthByName): string {
+  const { yellow, dim } = terminal.colors;
+  const lines = [...health].flatMap(([name, { reasons, notes }]) => [
+    ...reasons.map((reason) => `${yellow('waits  ')}  ${name}: ${reason}\n`),
+    ...notes.map((note) => dim(`note     ${name}: ${note}\n`)),
+  ]);
+  return lines.length === 0 ? '' : `\n${lines.join('')}`;
 }
 
 /** Partitions that stand still, each with the command that mends it. */
@@ -76,8 +100,12 @@ function addressRows(seen: StackStatus): string[][] {
   });
 }
 
-function processRows(seen: StackStatus): string[][] {
+function processRows(seen: StackStatus, health: HealthByName): string[][] {
+  const stateOf = (name: string, alive: boolean): string => {
+    if (!alive) return 'ended';
+    return health.get(name)?.ready === false ? 'waits' : 'ok';
+  };
   return seen.processes
     .filter((record) => !backing.includes(record.name))
-    .map(({ name, alive, pid, logFile }) => [name, alive ? 'ok' : 'ended', String(pid), logFile]);
+    .map(({ name, alive, pid, logFile }) => [name, stateOf(name, alive), String(pid), logFile]);
 }
