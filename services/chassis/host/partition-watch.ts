@@ -1,4 +1,5 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
+import type { PartitionName } from '../log/port.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
 import type { PartitionLog } from './partition-log.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -7,12 +8,15 @@ import type { PartitionParts } from './partition-parts.ts';
 export class PartitionWatch {
   private readonly parts: Pick<PartitionParts, 'ports' | 'identity'>;
   private readonly log: Pick<PartitionLog, 'wasThere'>;
+  private readonly at: PartitionName;
   private beganAtMs: number | undefined;
 
   constructor(
+    at: PartitionName,
     parts: Pick<PartitionParts, 'ports' | 'identity'>,
     log: Pick<PartitionLog, 'wasThere'>,
   ) {
+    this.at = at;
     this.parts = parts;
     this.log = log;
     this.begin();
@@ -24,7 +28,8 @@ export class PartitionWatch {
   }
 
   /** It was read, and this host acts for it. Later epochs of the same assignment are no takeover. */
-  owned(): void {
+  owned(won: readonly string[], number: number): void {
+    this.parts.ports.logger.info({ ...this.at, won, number }, 'partition owned');
     if (this.beganAtMs === undefined) return;
     this.parts.ports.figures?.rehydrated(this.parts.ports.clock.nowMs() - this.beganAtMs);
     this.beganAtMs = undefined;

@@ -70,7 +70,7 @@ export class Partition {
       onIgnored: (record: LogRecord, reason: Refused) => this.ignored.note(record, reason),
     };
     this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
-    this.watch = new PartitionWatch(parts, this.log);
+    this.watch = new PartitionWatch(name, parts, this.log);
     const slotOf = (session: string): Slot | undefined => this.table.get(session);
     const inputs = new FusingWriter(writer, (batch, input) => {
       const slot = this.deciding ? slotOf(input.body.session) : undefined;
@@ -187,8 +187,7 @@ export class Partition {
     if (lost.length > 0)
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
-    this.parts.ports.logger.info({ ...this.name, won, number: header.epoch }, 'partition owned');
-    this.watch.owned();
+    this.watch.owned(won, header.epoch);
     const from = { slots: this.table.slots(), position: this.log.expected };
     this.caution.begin(this.ownership.predecessors, from, won);
     this.act();
