@@ -46,7 +46,12 @@ export const tokensTopic = 'longrein.tokens';
 
 const everyService = ['all services'];
 
-function sessionLog(name: string, key: string, who: readonly string[]): TopicDefinition {
+function sessionLog(
+  name: string,
+  key: string,
+  who: readonly string[],
+  alsoFrom: readonly string[] = [],
+): TopicDefinition {
   const partitions = 'configured';
   return {
     name,
@@ -54,7 +59,7 @@ function sessionLog(name: string, key: string, who: readonly string[]): TopicDef
     kind: 'session-log',
     partitions,
     cleanup: 'delete',
-    writers: who,
+    writers: [...who, ...alsoFrom],
     readers: who,
   };
 }
@@ -76,7 +81,7 @@ function stateTopic(name: string, key: string): TopicDefinition {
 
 export const topics: readonly TopicDefinition[] = [
   publicTopic(goalsTopic, 'goal id', { from: ['other systems', 'cli'], to: ['intake'] }),
-  ...lanes.map((lane) => sessionLog(sessionTopic(lane), 'session id', everyService)),
+  ...lanes.map((lane) => sessionLog(sessionTopic(lane), 'session id', everyService, ['console'])),
   publicTopic(resultsTopic, 'session id', {
     from: ['aggregator', 'intake'],
     to: ['other systems'],

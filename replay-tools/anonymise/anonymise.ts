@@ -1,4 +1,5 @@
 import type { Content } from '../../schemas/event.ts';
+import { LongreinError } from '../../services/chassis/errors.ts';
 import { outcomeId, timerFiredId } from '../../services/chassis/protocol/ids.ts';
 import {
   type CheckpointBody,
@@ -161,17 +162,29 @@ class Anonymiser {
 const isKept = ({ header, body }: SourceRecord, session: string): boolean =>
   header.session !== session || body !== undefined;
 
+/** The texts of a past that is shared are another session's. */
+function refuseShared({ body }: SourceRecord, session: string): void {
+  if (body?.kind !== 'input' || body.past === undefined) return;
+  const message = `${session} is a fork that shares the past of another session, which would not be anonymised`;
+  throw new LongreinError('FORK_NOT_ANONYMISED', message, {
+    fix: `anonymise the session that it was forked from, ${String(body.event.data['of'])}`,
+  });
+}
+
 /**
  * The session with other names. `key` decides which; who knows it can find a name that he guesses, so it is drawn and
- * forgotten where several files need not fit together. Throws what the source throws.
+ * forgotten where several files need not fit together. Throws LongreinError FORK_NOT_ANONYMISED, and what the source
+ * throws.
  */
 export async function anonymised(source: SessionSource, key: string): Promise<SessionSource> {
   const { session, acceptance, later: _later, ...rest } = source;
   const anonymiser = new Anonymiser(session, key);
   const names = anonymiser.pseudonyms;
   const records: SourceRecord[] = [];
-  for await (const record of source.records())
+  for await (const record of source.records()) {
+    refuseShared(record, session);
     if (isKept(record, session)) records.push(anonymiser.record(record, session));
+  }
   const owners = Object.entries(acceptance).map(([service, owner]) => {
     const incarnation = names.hex(owner.incarnation, 32);
     return [otherService(service, names), { ...owner, incarnation }];

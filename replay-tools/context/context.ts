@@ -45,7 +45,7 @@ const placesOf = (requests: readonly Happening[]): string =>
 
 /** Agents that asked a model, by id; a task stands for its newest agent. */
 function requestsOf(history: History, agent: string): readonly Request[] {
-  const requests = history.entries.filter(isRequest);
+  const requests = history.whole.filter(isRequest);
   const own = requests.filter((one) => textIn(one, 'agent') === agent);
   if (own.length > 0) return own;
   const ofTask = requests.filter((one) => textIn(one, 'task') === agent);
@@ -58,8 +58,9 @@ function requestsOf(history: History, agent: string): readonly Request[] {
 
 function requestAt(history: History, agent: string, at: Happening | undefined): Request {
   const requests = requestsOf(history, agent);
-  const until = at === undefined ? history.entries.length : history.entries.indexOf(at);
-  const found = requests.findLast((one) => history.entries.indexOf(one) <= until);
+  const { whole } = history;
+  const until = at === undefined ? whole.length : whole.indexOf(at);
+  const found = requests.findLast((one) => whole.indexOf(one) <= until);
   if (found !== undefined) return found;
   const message = `${agent} had asked no model yet at ${at?.place}`;
   const fix = `it asked at ${placesOf(requests)}`;
@@ -69,7 +70,7 @@ function requestAt(history: History, agent: string, at: Happening | undefined): 
 /** The gateway's state right after the request: what it would send now. */
 function asked(history: History, request: Request): ModelCallToMake {
   let state: ModelGatewayState = modelGatewayLogic.initial();
-  for (const one of history.entries) {
+  for (const one of history.whole) {
     state = modelGatewayLogic.evolve(state, one.event);
     if (one === request) break;
   }
@@ -100,7 +101,7 @@ export function contextOf(history: History, agent: string, at?: Happening): Cont
   const request = requestAt(history, agent, at);
   const window = asked(history, request);
   const { call, task, attempt, step } = request.event.data;
-  const outcome = history.entries.find(
+  const outcome = history.whole.find(
     (one) =>
       ['model.completed', 'model.failed', 'model.denied'].includes(one.event.type) &&
       textIn(one, 'call') === call,
@@ -117,8 +118,9 @@ export function contextOf(history: History, agent: string, at?: Happening): Cont
 
 /** The newest window of every agent that had asked a model by then. */
 export function contextsOf(history: History, at?: Happening): readonly ContextWindow[] {
-  const until = at === undefined ? history.entries.length : history.entries.indexOf(at) + 1;
-  const asked = history.entries.slice(0, until).filter(isRequest);
+  const { whole } = history;
+  const until = at === undefined ? whole.length : whole.indexOf(at) + 1;
+  const asked = whole.slice(0, until).filter(isRequest);
   const agents = new Set(asked.map((one) => textIn(one, 'agent')));
   return [...agents].map((agent) => contextOf(history, agent, at));
 }

@@ -6,6 +6,7 @@ import { type ContentSeal, sealed } from '../../services/chassis/content/content
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
 import { accept, copyAcceptance } from '../../services/chassis/protocol/acceptance.ts';
 import { sha256 } from '../../services/chassis/protocol/hash.ts';
+import type { RecordBody } from '../../services/chassis/protocol/record.ts';
 import { contentsOf, withContents } from '../read/contents.ts';
 import { type SessionSource, type SourceRecord, sessionUnknown } from '../read/source.ts';
 import {
@@ -27,6 +28,13 @@ export type ExportOptions = Readonly<{ release: string; seal?: ContentSeal | und
 function otherItem({ offset, header }: SourceRecord): OtherItem {
   const { kind, id, service, services, epoch, incarnation, sequence } = header;
   return { other: { offset, kind, id, service, services, epoch, incarnation, sequence } };
+}
+
+/** The past that a fork shares has another session's key. */
+function withoutPast(body: RecordBody): RecordBody {
+  if (body.kind !== 'input' || body.past === undefined) return body;
+  const { past: _sealed, ...rest } = body;
+  return rest;
 }
 
 /** Takes contents out of records, each the first time that it comes. Those of a session with a key go out sealed. */
@@ -57,7 +65,7 @@ class ContentShelf {
       const { body: _shelved, ...rest } = content;
       return rest;
     });
-    yield { record: { ...record, body } };
+    yield { record: { ...record, body: this.seal === undefined ? body : withoutPast(body) } };
   }
 
   private lineOf(content: Content, body: JsonValue): ContentItem {

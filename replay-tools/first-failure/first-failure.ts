@@ -171,6 +171,8 @@ function reasonOf(chain: readonly Happening[]): string {
       return next?.event.type === 'tool.denied'
         ? 'it brought arguments that the guard refuses'
         : attemptText(chain);
+    case 'session.forked':
+      return 'all that followed was decided from the past that it shares';
     case 'session.opened':
       return `all that followed was decided from what the goal says${next === undefined ? '' : ', without anything new from outside'}`;
     case 'session.cancel-requested':

@@ -54,7 +54,7 @@ export class CallBook {
 export function recordedCalls(history: History): readonly RecordedCall[] {
   const book = new CallBook();
   let state: ModelGatewayState = modelGatewayLogic.initial();
-  for (const { event } of history.entries) {
+  for (const { event } of history.whole) {
     state = modelGatewayLogic.evolve(state, event);
     book.take(event, state);
   }

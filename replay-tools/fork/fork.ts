@@ -36,8 +36,11 @@ const noDecision: ReadonlySet<string> = new Set([
   'delivery.refused',
 ]);
 
-/** An event is a decision point where what comes after it is decided anew as a whole. */
-function refuseNoPoint(history: History, at: Happening): void {
+/**
+ * An event is a decision point where what comes after it is decided anew as a whole. Throws LongreinError
+ * FORK_NO_DECISION.
+ */
+export function refuseNoPoint(history: History, at: Happening): void {
   const { event, offset, place } = at;
   const refuse = (message: string, fix: string): never => {
     throw new LongreinError('FORK_NO_DECISION', `${place} ${event.type} ${message}`, { fix });

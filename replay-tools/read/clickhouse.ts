@@ -7,6 +7,7 @@ import {
   type RecordKind,
 } from '../../services/chassis/protocol/record.ts';
 import { type ContentStores, fillFromStores } from './contents.ts';
+import { withSharedPast } from './shared-past.ts';
 import {
   acceptanceHeader,
   type SessionSource,
@@ -138,7 +139,17 @@ async function ownRecord(row: OwnRow, reading: RowReading): Promise<SourceRecord
   const offset = Number(row.offset);
   const { header, body } = whole;
   if (body === undefined) return { offset, header };
-  return { offset, header, body: await fillFromStores(body, header, reading) };
+  const filled = await fillFromStores(body, header, reading);
+  const open = (session: string) => readIfThere(reading, session);
+  return { offset, header, body: await withSharedPast(filled, open) };
+}
+
+async function readIfThere(
+  reading: RowReading,
+  session: string,
+): Promise<SessionSource | undefined> {
+  const place = await placeOf(reading, session);
+  return place === undefined ? undefined : sourceAt(reading, place, session);
 }
 
 function otherRecord(row: OtherRow): SourceRecord | undefined {
@@ -196,6 +207,10 @@ export async function readFromClickHouse(
       'it may not be stored yet (see `longrein status` for the lag); the log itself has every session that runs';
     throw sessionUnknown(session, `ClickHouse at ${reading.address}`, fix);
   }
+  return sourceAt(reading, place, session);
+}
+
+function sourceAt(reading: RowReading, place: Place, session: string): SessionSource {
   const { topic, partition, low } = place;
   return {
     session,

@@ -1,5 +1,7 @@
 import type { EventAddress, SeenEvent } from '../../schemas/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import { pastOf } from '../../services/chassis/protocol/forked-past.ts';
+import type { PlacedRecord } from '../../services/chassis/protocol/record.ts';
 import { addressOf } from '../../services/chassis/protocol/service-logic.ts';
 import { agentOfTimer } from '../../services/worker-pool/state.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession } from './session.ts';
@@ -17,7 +19,7 @@ export type Scope = Readonly<{
 export type Happening = Readonly<{
   event: SeenEvent;
   offset: number;
-  /** `offset.index`, as people name an event. */
+  /** `offset.index`, as people name an event; `~offset.index` in the past that a fork shares. */
   place: string;
   /** `record#index`, as the log names it. */
   address: string;
@@ -91,35 +93,62 @@ class Scopes {
   }
 }
 
-function causesIn({ record }: JudgedRecord): readonly string[] {
+type Brought = Readonly<{
+  record: PlacedRecord | JudgedRecord['record'];
+  events: readonly SeenEvent[];
+}>;
+
+function causesIn({ record }: Brought): readonly string[] {
   if (!isPlaced(record) || record.body.kind !== 'turn') return [];
   return record.body.causes.map(addressOf);
 }
 
+function happeningsIn(one: Brought, scopes: Scopes, mark: '' | '~'): Happening[] {
+  const causes = causesIn(one);
+  const { offset, header } = one.record;
+  return one.events.map((event) => {
+    const isInput = event.service === 'input';
+    return {
+      ...{ event, offset, isInput, causes },
+      place: `${mark}${offset}.${event.index}`,
+      address: addressOf(event),
+      who: isInput ? header.service : event.service,
+      scope: scopes.of(event),
+    };
+  });
+}
+
+/** What a fork that runs live shares with another session, as the fork sees it. */
+function sharedIn({ record, step }: JudgedRecord): readonly Brought[] {
+  const [opening] = step?.events ?? [];
+  if (opening?.type !== 'session.forked' || !isPlaced(record)) return [];
+  const steps = pastOf(record, opening)?.steps('') ?? [];
+  return steps.map((one) => ({ record: one.record, events: one.step.events }));
+}
+
 export class History {
+  /** What the session did itself. */
   readonly entries: readonly Happening[];
+  /** The past that it shares with another session before that; empty but for a fork that runs live. */
+  readonly shared: readonly Happening[];
   readonly judged: JudgedSession;
   private readonly byAddress = new Map<string, Happening>();
 
   constructor(judged: JudgedSession) {
     this.judged = judged;
     const scopes = new Scopes();
-    this.entries = judged.records.flatMap((one) => {
-      const causes = causesIn(one);
-      return (one.step?.events ?? []).map((event) => {
-        const isInput = event.service === 'input';
-        const { offset, header } = one.record;
-        const made: Happening = {
-          ...{ event, offset, isInput, causes },
-          place: `${offset}.${event.index}`,
-          address: addressOf(event),
-          who: isInput ? header.service : event.service,
-          scope: scopes.of(event),
-        };
-        this.byAddress.set(made.address, made);
-        return made;
-      });
-    });
+    const { records } = judged;
+    const past = records[0] === undefined ? [] : sharedIn(records[0]);
+    this.shared = past.flatMap((one) => happeningsIn(one, scopes, '~'));
+    this.entries = records.flatMap(({ record, step }) =>
+      happeningsIn({ record, events: step?.events ?? [] }, scopes, ''),
+    );
+    for (const made of this.whole) this.byAddress.set(made.address, made);
+  }
+
+  /** Both, in order. */
+  get whole(): readonly Happening[] {
+    return this.shared.length === 0 ? this.entries : [...this.shared, ...this.entries];
   }
 
   /** How the session is called; a fork has an id of its own. */
@@ -139,17 +168,17 @@ export class History {
 
   /** Events of one record, in order. */
   ofRecord(record: string): readonly Happening[] {
-    return this.entries.filter(({ event }) => event.record === record);
+    return this.whole.filter(({ event }) => event.record === record);
   }
 
   ofType(...types: readonly SeenEvent['type'][]): readonly Happening[] {
     const wanted: ReadonlySet<string> = new Set(types);
-    return this.entries.filter(({ event }) => wanted.has(event.type));
+    return this.whole.filter(({ event }) => wanted.has(event.type));
   }
 
   /** The newest event before this one that holds. */
   before(one: Happening, holds: (other: Happening) => boolean): Happening | undefined {
-    const at = this.entries.indexOf(one);
-    return this.entries.slice(0, Math.max(0, at)).findLast(holds);
+    const { whole } = this;
+    return whole.slice(0, Math.max(0, whole.indexOf(one))).findLast(holds);
   }
 }

@@ -5,6 +5,7 @@ import { Watermarks } from '../../services/chassis/host/watermarks.ts';
 import { type Codec, createFixedCodec } from '../../services/chassis/log/codec.ts';
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { Bounds, LogPort, LogRecord, PartitionName } from '../../services/chassis/log/port.ts';
+import { type FillBody, withPast } from '../../services/chassis/log/read-past.ts';
 import type { AcceptanceState } from '../../services/chassis/protocol/acceptance.ts';
 import {
   parseHeader,
@@ -73,7 +74,19 @@ async function bodyOf(
     if (thrown instanceof LongreinError && !thrown.retryable) return undefined;
     throw thrown;
   }
-  return fillFromStores(body, header, reading);
+  return await withSharedPast(await fillFromStores(body, header, reading), reading);
+}
+
+/** A past that is gone leaves the record as it stands: what needs it says so. */
+async function withSharedPast(body: RecordBody, reading: LogReading): Promise<RecordBody> {
+  try {
+    const { log, codec } = reading;
+    const fill: FillBody = (one, of) => fillFromStores(one, of, reading);
+    return await withPast(body, { log, codec, fill });
+  } catch (thrown) {
+    if (thrown instanceof LongreinError && !thrown.retryable) return body;
+    throw thrown;
+  }
 }
 
 async function* recordsOf(

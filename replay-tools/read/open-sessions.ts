@@ -24,7 +24,7 @@ function headerOf(record: LogRecord): RecordHeader | undefined {
   }
 }
 
-const openings = ['session.opened', 'goal.received', 'key.requested'];
+const openings = ['session.opened', 'session.forked', 'goal.received', 'key.requested'];
 
 const opens = ({ kind, types }: RecordHeader): boolean =>
   kind === 'checkpoint' || (kind === 'input' && types.some((type) => openings.includes(type)));

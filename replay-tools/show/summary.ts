@@ -82,6 +82,16 @@ function errorLines(events: readonly SeenEvent[]): Line[] {
   });
 }
 
+/** A fork that runs live says so in its opening. */
+function forkLines(opening: SeenEvent | undefined): Line[] {
+  if (opening?.type !== 'session.forked') return [];
+  const { of: other, at, changes } = opening.data;
+  const changed = changes.length === 0 ? 'with no change' : `with ${changes.join('; ')}`;
+  return [
+    ['Fork', `of ${other} at ${at}, ${changed}: it shares what was before, and goes on live`],
+  ];
+}
+
 function sessionLines({ source }: JudgedSession, status: string): Line[] {
   const { fork, session } = source;
   if (fork === undefined) return [['Session', `${session}, ${status}`]];
@@ -101,6 +111,7 @@ export function summaryLines(session: JudgedSession): readonly Line[] {
   const offsets = `offsets ${records[0]?.record.offset} to ${records.at(-1)?.record.offset}`;
   return [
     ...sessionLines(session, statusOf(session, events)),
+    ...forkLines(events[0]),
     ...goalLines(events.find(({ type }) => openings.has(type))),
     ...ownerLines(session),
     ...planLines(events),

@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../schemas/event.ts';
 import { toError } from '../../services/chassis/errors.ts';
+import { type Forked, pastOf } from '../../services/chassis/protocol/forked-past.ts';
 import type {
   CheckpointBody,
   PlacedRecord,
@@ -17,6 +18,7 @@ import type { CoreStep } from '../../services/chassis/protocol/session-core.ts';
 import { contentsOf } from '../read/contents.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession } from '../read/session.ts';
 import type { LogicLookup } from './logics.ts';
+import { lacksPast } from './shared-past.ts';
 
 /**
  * Folds the session for every service that decided in it. A line is a fold from the beginning, or from a checkpoint that
@@ -142,9 +144,18 @@ export class ServiceLines {
       return;
     }
     if (step === undefined) return;
-    for (const event of step.events) this.remember(event, record.offset);
+    for (const event of step.events) {
+      if (event.type === 'session.forked') this.rememberPast(record, event);
+      this.remember(event, record.offset);
+    }
     for (const line of this.lines.values()) this.fold(line, record, step);
     if (judged.verdict === 'effective') this.passed.push(judged);
+  }
+
+  /** What a fork shares came before all that is its own. */
+  private rememberPast(record: PlacedRecord, forked: Forked): void {
+    for (const { step } of pastOf(record, forked)?.steps('') ?? [])
+      for (const event of step.events) this.remember(event, record.offset);
   }
 
   private remember(event: SeenEvent, offset: number): void {
@@ -206,7 +217,7 @@ export class ServiceLines {
 }
 
 export const hasGap = (record: PlacedRecord): boolean =>
-  contentsOf(record.body).some(({ content }) => content.body === undefined);
+  lacksPast(record) || contentsOf(record.body).some(({ content }) => content.body === undefined);
 
 /** The log was cut, and what was before is only known as far as checkpoints hold it. */
 function withoutBeginning({ restoredAt, records }: JudgedSession): Blindness | undefined {

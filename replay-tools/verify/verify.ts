@@ -23,6 +23,7 @@ import { type LogicLookup, releaseLogics } from './logics.ts';
 import { type Difference, Findings, type VerifyReport } from './report.ts';
 import { reportOf } from './report-of.ts';
 import { Answered, type Blindness, ServiceLines } from './service-lines.ts';
+import { checkSharedPast } from './shared-past.ts';
 
 /** Proves a session: everything that was decided is decided again, everything that is hashed is hashed again. */
 
@@ -50,7 +51,7 @@ class Verification {
     }
   }
 
-  private check({ record, verdict }: JudgedRecord): void {
+  private check({ record, verdict, step }: JudgedRecord): void {
     if (verdict === 'unreadable')
       this.findings.warn(
         `record ${record.header.id} at offset ${record.offset} cannot be read by anybody`,
@@ -62,6 +63,7 @@ class Verification {
     if (body.kind === 'turn') this.checkTurn(record, body, whole);
     else if (body.kind === 'checkpoint') this.checkCheckpoint(record, body, whole);
     else this.checkInput(record);
+    for (const event of step?.events ?? []) checkSharedPast(record, event, this.findings);
   }
 
   private differ(difference: Difference | undefined): void {

@@ -987,6 +987,10 @@ lane: string
 task: string
 ordinal: number
 }
+/**
+ * The session whose past this one shares, where it is a fork.
+ */
+forkOf?: string
 }
 content?: {
 output?: ContentV1
@@ -1017,6 +1021,10 @@ lane: string
 task: string
 ordinal: number
 }
+/**
+ * The session whose past this one shares, where it is a fork.
+ */
+forkOf?: string
 }
 content: {
 message: ContentV1
@@ -1122,6 +1130,75 @@ task?: string
 }
 content: {
 message: ContentV1
+}
+}
+/**
+ * A session begins that shares the past of another one, up to and with the record at `to`, and goes on live.
+ */
+export interface SessionForkedV1 {
+type: "session.forked"
+version: 1
+data: {
+of: string
+goalId: string
+lane: string
+topic: string
+partition: number
+from: number
+to: number
+last: string
+at: string
+/**
+ * Who owned what right before `from`.
+ */
+acceptance: {
+[k: string]: {
+number: number
+incarnation: string
+sequence: number
+}
+}
+/**
+ * The shared past is moved in time by so much: it ends where the fork begins.
+ */
+shiftMs: number
+/**
+ * What is set at the point of the fork, with due times as moved.
+ * 
+ * @maxItems 10000
+ */
+timers: {
+timer: string
+record: string
+index: number
+service: string
+dueAtMs: number
+}[]
+/**
+ * What was under way there: asked for anew, under another id.
+ * 
+ * @maxItems 10000
+ */
+calls: {
+was: string
+call: string
+agent?: string
+agentName?: string
+task?: string
+attempt?: number
+step?: number
+tool?: string
+pool?: string
+}[]
+/**
+ * What is otherwise, for people.
+ * 
+ * @maxItems 100
+ */
+changes: string[]
+}
+content?: {
+settings?: ContentV1
 }
 }
 /**
@@ -1640,6 +1717,7 @@ export interface InputEvents {
   'range.stored': RangeStoredV1;
   'session.cancel-requested': SessionCancelRequestedV1;
   'session.ended': SessionEndedV1;
+  'session.forked': SessionForkedV1;
   'session.opened': SessionOpenedV1;
   'session.signalled': SessionSignalledV1;
   'sink.opened': SinkOpenedV1;
@@ -1710,6 +1788,7 @@ export const eventTypes = [
   'session.completed',
   'session.ended',
   'session.failed',
+  'session.forked',
   'session.opened',
   'session.signalled',
   'sink.opened',

@@ -3937,6 +3937,12 @@ export const eventSchemas: readonly JsonObject[] = [
        "task",
        "ordinal"
       ]
+     },
+     "forkOf": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session whose past this one shares, where it is a fork."
      }
     },
     "required": [
@@ -4067,6 +4073,12 @@ export const eventSchemas: readonly JsonObject[] = [
        "task",
        "ordinal"
       ]
+     },
+     "forkOf": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session whose past this one shares, where it is a fork."
      }
     },
     "required": [
@@ -4509,6 +4521,240 @@ export const eventSchemas: readonly JsonObject[] = [
    "version",
    "data",
    "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:session.forked:v1",
+  "title": "SessionForkedV1",
+  "description": "A session begins that shares the past of another one, up to and with the record at `to`, and goes on live.",
+  "x-record": "input",
+  "x-writers": [
+   "console"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "session.forked"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "of": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "topic": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "partition": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "from": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "to": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "last": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "at": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "acceptance": {
+      "description": "Who owned what right before `from`.",
+      "type": "object",
+      "maxProperties": 4096,
+      "additionalProperties": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "number": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "incarnation": {
+         "type": "string",
+         "maxLength": 512
+        },
+        "sequence": {
+         "type": "integer",
+         "minimum": 0
+        }
+       },
+       "required": [
+        "number",
+        "incarnation",
+        "sequence"
+       ]
+      }
+     },
+     "shiftMs": {
+      "description": "The shared past is moved in time by so much: it ends where the fork begins.",
+      "type": "integer"
+     },
+     "timers": {
+      "description": "What is set at the point of the fork, with due times as moved.",
+      "type": "array",
+      "maxItems": 10000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "timer": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "record": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "index": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "service": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "dueAtMs": {
+         "type": "integer",
+         "minimum": 0
+        }
+       },
+       "required": [
+        "timer",
+        "record",
+        "index",
+        "service",
+        "dueAtMs"
+       ]
+      }
+     },
+     "calls": {
+      "description": "What was under way there: asked for anew, under another id.",
+      "type": "array",
+      "maxItems": 10000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "was": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "call": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "agent": {
+         "type": "string",
+         "maxLength": 512
+        },
+        "agentName": {
+         "type": "string",
+         "maxLength": 512
+        },
+        "task": {
+         "type": "string",
+         "maxLength": 512
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "step": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "tool": {
+         "type": "string",
+         "maxLength": 512
+        },
+        "pool": {
+         "type": "string",
+         "maxLength": 512
+        }
+       },
+       "required": [
+        "was",
+        "call"
+       ]
+      }
+     },
+     "changes": {
+      "description": "What is otherwise, for people.",
+      "type": "array",
+      "maxItems": 100,
+      "items": {
+       "type": "string",
+       "maxLength": 512
+      }
+     }
+    },
+    "required": [
+     "of",
+     "goalId",
+     "lane",
+     "topic",
+     "partition",
+     "from",
+     "to",
+     "last",
+     "at",
+     "acceptance",
+     "shiftMs",
+     "timers",
+     "calls",
+     "changes"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "settings": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
   ]
  },
  {
@@ -6889,6 +7135,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:session.ended:v1"
      },
      {
+      "$ref": "urn:longrein:event:session.forked:v1"
+     },
+     {
       "$ref": "urn:longrein:event:session.opened:v1"
      },
      {
@@ -7421,6 +7670,12 @@ export const publicSchemas: readonly JsonObject[] = [
    "endedAt": {
     "type": "string",
     "description": "ISO 8601, UTC"
+   },
+   "forkOf": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The session whose past this one shares, where it is a fork."
    }
   }
  },

@@ -92,6 +92,15 @@ function contradictionsMessage(contradictions: JsonValue): string | null {
   return `The tasks contradict each other in ${members}; session.completed lists who said what.`;
 }
 
+/** It answers for itself: what the other session cost is not its cost. */
+function forkedFrom(
+  state: AggregatorState,
+  { data }: SeenEvent<'session.forked'>,
+): AggregatorState {
+  const goal = state.goal === null ? null : { ...state.goal, forkOf: data.of };
+  return { ...state, goal, usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 } };
+}
+
 function stop(state: AggregatorState): AggregatorState {
   if (state.stopping || sessionIsOver(state.session)) return state;
   return { ...state, stopping: true };
@@ -142,6 +151,8 @@ function refuse(
 /** Events that leave the session where it is. */
 function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   switch (event.type) {
+    case 'session.forked':
+      return forkedFrom(state, event);
     case 'decision.failed':
       return event.data.service === 'supervisor'
         ? orphan(state, event)

@@ -30,6 +30,7 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
     status: ending.status,
     goalId: goal.goalId,
     goalLog: goal.goalLog,
+    ...ofFork(goal),
     ...optional(ending, goal),
     ...state.usage,
     openedAtMs: goal.openedAtMs,
@@ -52,6 +53,7 @@ export function replacementOf(state: AggregatorState, input: DecideInput): reado
     status: 'failed' as const,
     goalId: goal.goalId,
     goalLog: goal.goalLog,
+    ...ofFork(goal),
     code: 'RESULT_REFUSED',
     ...(goal.valueNanoUsd === null ? {} : { valueNanoUsd: goal.valueNanoUsd }),
     ...state.usage,
@@ -66,6 +68,7 @@ export function replacementOf(state: AggregatorState, input: DecideInput): reado
 }
 
 const parentOf = ({ parent }: Goal) => (parent === undefined ? {} : { parent });
+const ofFork = ({ forkOf }: Pick<Goal, 'forkOf'>) => (forkOf === undefined ? {} : { forkOf });
 
 const optional = (ending: Ending, goal: Goal) => ({
   ...(ending.code === null ? {} : { code: ending.code }),
@@ -80,25 +83,22 @@ const optional = (ending: Ending, goal: Goal) => ({
 export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly Delivery[] {
   if (published.type !== 'result.published' && published.type !== 'result.replaced') return [];
   const { session } = meta;
-  const { status, goalLog, parent } = published.data;
-  if (parent !== undefined) return [endOfChild(published, { session, parent })];
-  return [
-    {
-      to: 'public',
-      topic: resultsTopic,
-      key: session,
-      type: resultType,
-      id: messageId(session, ['result']),
-      value: messageOf(published, meta),
-    },
-    {
-      to: 'log',
-      topic: keysTopic,
-      session: goalLog,
-      identity: ['ended', session],
-      event: event('session.ended', { session, status }),
-    },
-  ];
+  const { status, goalLog, parent, forkOf } = published.data;
+  if (parent !== undefined && forkOf === undefined)
+    return [endOfChild(published, { session, parent })];
+  const message: Delivery = {
+    to: 'public',
+    topic: resultsTopic,
+    key: session,
+    type: resultType,
+    id: messageId(session, ['result']),
+    value: messageOf(published, meta),
+  };
+  // A goal has ended with its own session, and a child with its own end, whatever forks come to.
+  if (forkOf !== undefined) return [message];
+  const ended = event('session.ended', { session, status });
+  const identity = ['ended', session];
+  return [message, { to: 'log', topic: keysTopic, session: goalLog, identity, event: ended }];
 }
 
 function endOfChild(
@@ -123,6 +123,7 @@ function messageOf(published: Published, meta: SessionMeta): JsonObject {
   return {
     goalId: data.goalId,
     session: meta.session,
+    ...ofFork(data),
     status: data.status,
     ...(content.output === undefined ? {} : { output: bodyOf(content.output) }),
     ...(content.contradictions === undefined

@@ -46,6 +46,8 @@ export type Goal = Readonly<{
   openedAtMs: number;
   /** Of a child session: who hears of its end. */
   parent?: DataOf<'session.opened'>['parent'];
+  /** The session whose past this one shares: nobody but its asker waits for a fork's result. */
+  forkOf?: string;
 }>;
 
 export type AggregatorState = Readonly<{

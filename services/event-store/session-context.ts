@@ -47,6 +47,7 @@ export class SessionContext {
     const { type, data } = source;
     if (type === 'task.scheduled') this.scheduled(data);
     else if (type === 'agent.created') this.created(data);
+    else if (type === 'session.forked') this.forked(source);
     else if (type === 'model.requested' || type === 'tool.requested') this.requested(source);
     else if (type === 'tool.permitted') this.more(data, { toolVersion: textOf(data.toolVersion) });
     else if (type === 'sandbox.leased') this.more(data, { sandboxId: textOf(data.sandbox) });
@@ -74,6 +75,19 @@ export class SessionContext {
     const agentId = textOf(data.agent);
     const taskAttempt = wholeOf(data.attempt);
     this.agents.set(agentId, { agentId, agentType: textOf(data.name), taskId, taskAttempt, pool });
+  }
+
+  /** What was under way in the past that it shares: its answers come here. */
+  private forked({ data, atMs, release }: Source): void {
+    const calls = Array.isArray(data.calls) ? data.calls.filter(isObject) : [];
+    for (const call of calls as readonly JsonObject[]) {
+      const [agentId, taskId] = [textOf(call.agent), textOf(call.task)];
+      const [agentType, pool] = [textOf(call.agentName), textOf(call.pool)];
+      const taskAttempt = wholeOf(call.attempt);
+      if (agentId !== '')
+        this.agents.set(agentId, { agentId, agentType, taskId, taskAttempt, pool });
+      this.requested({ type: 'call', data: call, release, atMs });
+    }
   }
 
   private requested({ data, atMs }: Source): void {

@@ -3,6 +3,7 @@ import { fillContents, hasBlobs } from '../content/spill.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { type Codec, schemaIdOf } from '../log/codec.ts';
 import type { LogRecord } from '../log/port.ts';
+import { type FillBody, withPast } from '../log/read-past.ts';
 import { isNewerBody, type RecordBody, type Refused } from '../protocol/record.ts';
 import { newerBody } from './newer-body.ts';
 import type { HostPorts } from './ports.ts';
@@ -19,12 +20,14 @@ function isBody(value: unknown, kind: string | undefined): value is RecordBody {
   return kind !== 'checkpoint' || isObject(state);
 }
 
-type Reading = Pick<HostPorts, 'codec' | 'blobs' | 'logger' | 'keys'>;
+/** Without a log no past can be read, and the opening of a fork is nobody's. */
+type Reading = Pick<HostPorts, 'codec' | 'blobs' | 'logger' | 'keys'> &
+  Partial<Pick<HostPorts, 'log'>>;
 
 /** Contents from blobs and out of their seals; undefined where the session was erased: it is nobody's any more. */
 async function withItsContents(
   body: RecordBody,
-  { headers }: LogRecord,
+  { headers }: Pick<LogRecord, 'headers'>,
   { blobs, keys }: Reading,
 ): Promise<RecordBody | undefined> {
   if (body.kind === 'epoch') return body;
@@ -39,6 +42,14 @@ async function withItsContents(
     if (isGone && keys?.erasureOf(body.session) !== undefined) return undefined;
     throw thrown;
   }
+}
+
+/** With the past that the opening of a fork shares. Throws as `withPast`. */
+function withItsPast(body: RecordBody, ports: Reading): Promise<RecordBody> {
+  const { codec, log } = ports;
+  const fill: FillBody = (one, { codec: seal }) =>
+    withItsContents(one, { headers: seal === undefined ? {} : { lr_codec: seal } }, ports);
+  return withPast(body, { codec, fill, ...(log === undefined ? {} : { log }) });
 }
 
 /** What another program than this release sealed. */
@@ -63,7 +74,8 @@ async function readBody(
     if (!isBody(body, record.headers['lr_kind']))
       throw new LongreinError('RECORD_MALFORMED', 'the value is not what its headers say');
     const isWhole = record.headers['lr_codec'] === undefined && !hasBlobs(body);
-    return isWhole ? body : await withItsContents(body, record, ports);
+    const filled = isWhole ? body : await withItsContents(body, record, ports);
+    return filled === undefined ? undefined : await withItsPast(filled, ports);
   } catch (thrown) {
     const error = toError(thrown);
     if (error instanceof LongreinError && error.retryable) throw error;

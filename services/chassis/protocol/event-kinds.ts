@@ -3,6 +3,7 @@
 /** What opens a session. */
 export const openings: ReadonlySet<string> = new Set([
   'session.opened',
+  'session.forked',
   'goal.received',
   'key.requested',
   'tranche.requested',

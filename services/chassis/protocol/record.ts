@@ -77,6 +77,8 @@ export type InputBody = Identity &
     foreseeable?: true;
     atMs: number;
     event: EventRecord;
+    /** Never written: the records that a fork's opening shares, put here by who reads it (`forked-past.ts`). */
+    past?: readonly PlacedRecord[];
   }>;
 
 export type CheckpointBody = Owned &

@@ -3,6 +3,7 @@ import type { JsonValue } from '../../../schemas/json.ts';
 import { ablated } from '../ablation.ts';
 import { toError } from '../errors.ts';
 import { deliveriesOf } from './dead-letter.ts';
+import { pastOf } from './forked-past.ts';
 import type { PlacedRecord, TurnBody } from './record.ts';
 import type { AnyLogic } from './service-logic.ts';
 import { addressOf } from './service-logic.ts';
@@ -78,9 +79,15 @@ function answered(causes: readonly Cause[], body: TurnBody): readonly Cause[] {
   );
 }
 
-/** A service knows its own events when it writes them; what became of a delivery is news to it. */
+/**
+ * A service knows its own events when it writes them; what became of a delivery is news to it. A fork is for everybody:
+ * what was under way has to be asked for again.
+ */
 const mayAnswer = (logic: AnyLogic, event: SeenEvent): boolean =>
   event.service !== logic.name || closesDelivery(event);
+
+const isCause = (logic: AnyLogic, event: SeenEvent): boolean =>
+  event.type === 'session.forked' || (mayAnswer(logic, event) && logic.answers(event));
 
 /** Folds one accepted record. `step` may be given by who folded the core already (all services of a host share it). */
 export function foldEntry(
@@ -93,10 +100,30 @@ export function foldEntry(
   // Who stands by knows no more than the rules of the log: the state would be a wrong one.
   if (step.events.length === 0 || standByOf(entry) !== undefined)
     return step.core === entry.core ? entry : { ...entry, core: step.core };
-  const folded = foldEvents(logic, entry, { step, offset: record.offset });
+  const [first] = step.events;
+  const from = first?.type === 'session.forked' ? sharedEntry(logic, record, first) : entry;
+  const folded = foldEvents(logic, from, { step, offset: record.offset });
   const own = record.body.kind === 'turn' && record.body.service === logic.name;
   if (!own) return folded;
   return { ...folded, causes: answered(folded.causes, record.body as TurnBody) };
+}
+
+/** What a service knows of the past that a fork shares, as if it were its own up to the opening. */
+function sharedEntry(
+  logic: AnyLogic,
+  record: PlacedRecord,
+  forked: SeenEvent<'session.forked'>,
+): ServiceEntry {
+  const past = pastOf(record, forked);
+  let entry = newEntry(logic, forked.data.of);
+  if (past === undefined) {
+    const message = `the past that ${record.header.id} shares was not read`;
+    return { ...entry, broken: { code: 'PAST_UNKNOWN', message } };
+  }
+  for (const one of past.steps(logic.name)) entry = foldEntry(logic, entry, one);
+  // Offsets of another log mean nothing here, and what is to be delivered is delivered there.
+  const causes = entry.causes.map(({ event }) => ({ event, offset: record.offset }));
+  return { ...entry, outbox: {}, causes };
 }
 
 const withCause = (
@@ -134,7 +161,7 @@ function foldEvents(
       };
       return { ...entry, core, state, outbox, broken, causes: withCause(causes, event, offset) };
     }
-    if (mayAnswer(logic, event) && logic.answers(event)) causes = withCause(causes, event, offset);
+    if (isCause(logic, event)) causes = withCause(causes, event, offset);
   }
   const { root, broken } = entry;
   if (root === undefined && broken === undefined) return { core, state, outbox, causes };

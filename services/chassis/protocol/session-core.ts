@@ -117,6 +117,11 @@ function cameTrue(core: SessionCore, { header, offset }: PlacedRecord, body: Tur
 
 const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
 
+/** A fork says itself what is set at its beginning: only services need the past that it shares. */
+function sharedTimers({ data }: SeenEvent<'session.forked'>): SessionCore['timers'] {
+  return Object.fromEntries(data.timers.map(({ timer, ...setting }) => [timer, setting]));
+}
+
 function openSession(core: SessionCore, record: PlacedRecord, event: SeenEvent): CoreStep {
   const body = record.body as InputBody;
   const { tenant, principal, labels } = body;
@@ -127,6 +132,7 @@ function openSession(core: SessionCore, record: PlacedRecord, event: SeenEvent):
     status: 'open',
     meta: { session: body.session, tenant, principal, labels },
     inputs: { ...core.inputs, [record.header.id]: body.atMs },
+    ...(event.type === 'session.forked' ? { timers: sharedTimers(event) } : {}),
   };
   const events = early === undefined ? [event] : [event, early];
   return { core: moved(opened, record, body.atMs), events };

@@ -101,6 +101,8 @@ function workLine(event: SeenEvent, view: LiveView): Line | undefined {
       return bad('goal', '', 'cancelled before its session opened');
     case 'session.opened':
       return plain('session', shortId(event.data.goalLog.replace(/^goal_/, '')), 'opened');
+    case 'session.forked':
+      return plain('session', shortId(event.data.of), `forked at ${event.data.at}`);
     case 'session.cancel-requested':
       return bad('session', '', joined('cancel asked for', words(event.content?.reason)));
     case 'session.completed':

@@ -3,7 +3,6 @@ import type { Mock } from '../../../../replay-tools/fork/answers.ts';
 import type { Fork } from '../../../../replay-tools/fork/fork.ts';
 import type { Happening, History } from '../../../../replay-tools/read/history.ts';
 import { release } from '../../../chassis/config/package-root.ts';
-import { LongreinError } from '../../../chassis/errors.ts';
 import { exportSealOf } from '../config.ts';
 import {
   type Call,
@@ -13,6 +12,7 @@ import {
   textOption,
 } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
+import { count } from '../figures.ts';
 import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 const options: readonly OptionSpec[] = [
@@ -20,16 +20,20 @@ const options: readonly OptionSpec[] = [
     flags: '--set <what=value...>',
     about: 'a change: prompt, system, model, policy, tool, plan, input.NAME',
   },
-  { flags: '--tools <who...>', about: 'who answers tools: `record`, or `mock FILE`' },
-  { flags: '--models <who>', about: 'who answers models', choices: ['record', 'live'] },
+  { flags: '--tools <who...>', about: 'who answers tools: `record`, `mock FILE`, or `live`' },
+  {
+    flags: '--models <who>',
+    about: 'who answers models; with `live` for both it goes on as a session of its own',
+    choices: ['record', 'live'],
+  },
   { flags: '--out <file>', about: 'write the fork to a file, which every verb reads' },
   ...sourceOptions,
 ];
 
-/** A session decided again from an event on, in memory. */
+/** A session decided again from an event on: in memory, or live as a session of its own. */
 export const replayFork: CommandSpec = {
   name: 'fork <session>',
-  about: 'go another way from an event on, in memory and against the record',
+  about: 'go another way from an event on: in memory and against the record, or live',
   options: [
     { flags: '--at <event>', about: 'the first event that is decided again (12.0)' },
     ...options,
@@ -37,6 +41,7 @@ export const replayFork: CommandSpec = {
   examples: [
     'longrein replay fork ses_0f3a9c --at 74.0 --tools mock mocks.yaml --out fork.jsonl',
     'longrein replay fork session.jsonl --at 21.0 --set model=scripted/other',
+    'longrein replay fork ses_0f3a9c --at 74.0 --tools live --models live',
   ],
   async run(call) {
     const at = textOption(call, 'at');
@@ -46,12 +51,15 @@ export const replayFork: CommandSpec = {
   },
 };
 
-/** The failed step of a failed session once more, in memory. */
+/** The failed step of a failed session once more. */
 export const replayRetry: CommandSpec = {
   name: 'retry <session>',
-  about: 'rehearse a failed session from its failed step on',
+  about: 'go on with a failed session from its failed step: in memory, or live',
   options: [{ flags: '--from <task>', about: 'from the last attempt at this task' }, ...options],
-  examples: ['longrein replay retry ses_0f3a9c --tools mock mocks.yaml'],
+  examples: [
+    'longrein replay retry ses_0f3a9c --tools mock mocks.yaml',
+    'longrein replay retry ses_0f3a9c --tools live --models live',
+  ],
   async run(call) {
     const { retryPoint } = await import('../../../../replay-tools/fork/retry-point.ts');
     return await fork(call, (history) => retryPoint(history, textOption(call, 'from')));
@@ -59,7 +67,7 @@ export const replayRetry: CommandSpec = {
 };
 
 async function fork(call: Call, pointOf: (history: History) => Happening): Promise<ExitCode> {
-  refuseLive(call);
+  if (isLive(call)) return await forkLive(call, pointOf);
   const { forkAt } = await import('../../../../replay-tools/fork/fork.ts');
   const { candidateOf } = await import('../../../../replay-tools/fork/candidate.ts');
   const { mocked } = await import('../../../../replay-tools/fork/answers.ts');
@@ -99,17 +107,44 @@ async function mocksIn(call: Call): Promise<readonly Mock[] | undefined> {
   );
 }
 
-/** What would touch the world is not rehearsed. */
-function refuseLive(call: Call): void {
-  const asked = [...listOption(call, 'tools'), textOption(call, 'models')];
-  if (!asked.includes('live')) return;
-  throw new LongreinError(
-    'FORK_NOT_LIVE',
-    'a fork is rehearsed in memory, and calls nothing outside',
-    {
-      fix: 'Answer by mocks (--tools mock FILE); to let it really run, submit the goal again.',
-    },
+/** Whether the world is to be touched: only where both are asked for in so many words. */
+function isLive(call: Call): boolean {
+  const [tools] = listOption(call, 'tools');
+  const asked = [tools, textOption(call, 'models')].filter((who) => who === 'live').length;
+  if (asked === 1)
+    throw new UsageError(
+      'a fork goes on live with tools and models, or is rehearsed with neither',
+      'Write --tools live --models live; or leave both out, and answer by --tools mock FILE.',
+    );
+  return asked === 2;
+}
+
+async function forkLive(call: Call, pointOf: (history: History) => Happening): Promise<ExitCode> {
+  if (textOption(call, 'out') !== undefined)
+    throw new UsageError(
+      'a fork that goes on live stands in the log, and in no file',
+      'Leave out --out, and export it when it has ended: longrein replay export.',
+    );
+  const { openLiveFork } = await import('../live-fork.ts');
+  const { settingOf } = await import('../replay-settings.ts');
+  const settings = await Promise.all(listOption(call, 'set').map((one) => settingOf(call, one)));
+  const made = await withHistory(call, async (history) => {
+    const at = pointOf(history);
+    const fork = await openLiveFork(call.environment, history, at, settings);
+    return { ...fork, of: history.session, at: at.place };
+  });
+  const { session, of, at, changes, calls } = made;
+  tell(
+    call,
+    () => ({ session, of, at, changes, calls, live: true }),
+    () => [
+      `Fork ${session} of ${of} at ${at}, ${changes.length === 0 ? 'with no change' : `with ${changes.join('; ')}`}`,
+      'It goes on live, with permits of its own for every call.',
+      ...(calls === 0 ? [] : [`Under way there, and asked for anew: ${count(calls, 'call')}.`]),
+      `Follow it: longrein replay show ${session} --follow`,
+    ],
   );
+  return exitCodes.done;
 }
 
 async function write(call: Call, { source }: Fork): Promise<string | undefined> {

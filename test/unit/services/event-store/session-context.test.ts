@@ -82,6 +82,30 @@ test('the row of an answer says who asked, under which task, since when, and who
     });
 });
 
+test('in a fork the answer of a call that was under way says who asked for it', () => {
+  const call = { was: 'old', call: 'c', agent: 'agt', agentName: 'writer', task: 't', attempt: 2 };
+  const forked = event('session.forked', {
+    ...{
+      of: 'ses_b',
+      goalId: 'g',
+      lane: 'normal',
+      topic: 'longrein.sessions.normal',
+      partition: 0,
+    },
+    ...{ from: 0, to: 9, last: 'trn_9', at: '10.0', acceptance: {}, shiftMs: 5, timers: [] },
+    ...{ calls: [{ ...call, pool: 'research', tool: 'fs.read' }], changes: [] },
+  });
+  const all = rows([
+    epochBody(),
+    inputBody(session, forked),
+    turnBody(session, [permitted, claimed]),
+    inputBody(session, completed('rec_2#1')),
+  ]);
+  expect(all.at(-1)).toMatchObject({
+    ...{ effective: true, taskId: 't', agentId: 'agt', agentType: 'writer', pool: 'research' },
+  });
+});
+
 test('what does not count says nothing', () => {
   const all = rows([
     epochBody(),

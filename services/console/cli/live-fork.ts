@@ -1,0 +1,77 @@
+/** Opens a fork that goes on live: the only thing that a verb of `longrein replay` ever writes to the log. */
+import { randomBytes } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { type LiveFork, liveFork } from '../../../replay-tools/fork/live-fork.ts';
+import type { Happening, History } from '../../../replay-tools/read/history.ts';
+import { type ContentKeys, contentCodec } from '../../chassis/content/content-keys.ts';
+import { sealContents } from '../../chassis/content/spill.ts';
+import { LongreinError } from '../../chassis/errors.ts';
+import { createCodec, schemaIdOf } from '../../chassis/log/codec.ts';
+import { partitionOf } from '../../chassis/log/partition.ts';
+import { readPartition } from '../../chassis/log/partition-reader.ts';
+import type { LogPort } from '../../chassis/log/port.ts';
+import type { Setting } from '../../chassis/protocol/pinned-changes.ts';
+import { headersOf } from '../../chassis/protocol/record.ts';
+import { contentKeysOf } from './config.ts';
+import type { Environment } from './context.ts';
+import { withLog } from './log-client.ts';
+
+/** The schema that inputs are written with: the one of the input that the shared past begins with. */
+async function codecLike(log: LogPort, fork: LiveFork) {
+  const { topic, partition, from } = fork.body.event.data as Readonly<{
+    topic: string;
+    partition: number;
+    from: number;
+  }>;
+  const one = { low: from, high: from + 1 };
+  for await (const { value } of readPartition(log, { topic, partition }, one)) {
+    const id = value === null ? undefined : schemaIdOf(value);
+    if (id !== undefined) return createCodec(new Map([['input', id]]));
+  }
+  throw new LongreinError(
+    'FORK_NOT_LIVE',
+    `${topic}/${partition} has no input at ${from} to go on from`,
+    {
+      fix: 'rehearse it: leave out --tools live and --models live',
+    },
+  );
+}
+
+async function append(log: LogPort, fork: LiveFork, keys: ContentKeys): Promise<void> {
+  const { topic, session, id, body } = fork;
+  const partition = partitionOf(session, (await log.bounds(topic)).size);
+  const seal = keys.sealOf(session);
+  const sealed = seal === undefined ? {} : { codec: contentCodec };
+  const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '', ...sealed });
+  const written = seal === undefined ? body : sealContents(body, seal);
+  const value = (await codecLike(log, fork)).encode('input', written);
+  await log.append({ topic, partition }, [{ key: session, headers, value }]);
+}
+
+/** What is sealed there is not written open here. */
+function makeKey(keys: ContentKeys, session: string, tenant: string): void {
+  if (keys.begin(session, tenant)) return;
+  const message = `the past that ${session} would share is sealed, and tenant ${tenant} has no key here`;
+  throw new LongreinError('CONTENT_KEYS_NEEDED', message, {
+    fix: 'set LONGREIN_TENANT_KEYS_FILE or LONGREIN_TENANT_KEYS_COMMAND as the hosts have them',
+  });
+}
+
+/** Opens the fork in the log. Throws as `liveFork`, and what the log throws. */
+export async function openLiveFork(
+  environment: Environment,
+  history: History,
+  at: Happening,
+  settings: readonly Setting[],
+): Promise<LiveFork> {
+  const keys = contentKeysOf(environment);
+  const fork = await liveFork(history, at, {
+    settings,
+    seal: (session, tenant) => makeKey(keys, session, tenant),
+    principal: userInfo().username,
+    nonce: randomBytes(16).toString('hex'),
+    nowMs: Date.now(),
+  });
+  await withLog(environment, (log) => append(log, fork, keys));
+  return fork;
+}
