@@ -243,7 +243,7 @@ export function isNewerBody(headers: Readonly<Record<string, string>>): boolean 
   return !bodyVersions.includes(version) && !(kind === 'input' && version === 'v2');
 }
 
-const typeOf = (headers: Readonly<Record<string, string>>): string => headers['ce_type'] ?? '';
+const typeOf = (headers: Headers): string => headers['ce_type'] ?? '';
 const numbers = [
   'lr_epoch',
   'lr_sequence',
@@ -255,7 +255,6 @@ const numbers = [
 ] as const;
 
 const whole = /^-?\d+$/;
-
 /** Absent is as good as a number: kinds have not all of them. */
 function isWhole(text: string | undefined): boolean {
   if (text === undefined) return true;
@@ -264,10 +263,9 @@ function isWhole(text: string | undefined): boolean {
   return Number.isSafeInteger(number) && (String(number) === text || whole.test(text));
 }
 
-const numberIn = (
-  headers: Readonly<Record<string, string>>,
-  name: (typeof numbers)[number],
-): number => Number(headers[name] ?? -1);
+type Headers = Readonly<Record<string, string>>;
+const numberIn = (headers: Headers, name: (typeof numbers)[number]): number =>
+  Number(headers[name] ?? -1);
 
 /**
  * The header of a record. Undefined for a record of another program; headers that look like ours and cannot be read
