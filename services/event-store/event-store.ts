@@ -20,6 +20,7 @@ import {
 import { createInserter, type Inserter } from './insertion.ts';
 import { measureStore, RetentionAlarm, storeHealth } from './lag.ts';
 import { openSinks } from './openings.ts';
+import { Pace } from './pace.ts';
 import { createPreparation, type Preparation } from './preparation.ts';
 import { type SourceLag, Sources, storedTopics } from './sources.ts';
 
@@ -105,9 +106,12 @@ class EventStoreService implements EventStore {
     this.alarm = new RetentionAlarm(ports);
     this.preparation = createPreparation(options);
     const { prepared } = this.preparation;
-    this.inserter = createInserter({ table, clock, logger, prepared });
+    const pace = new Pace();
+    const onInserted = (durationMs: number): void => pace.inserted(durationMs);
+    this.inserter = createInserter({ table, clock, logger, prepared, onInserted });
     this.sources = new Sources({
       ports,
+      pace,
       onDue: (session) => this.host?.nudge(sinksTopic, session),
     });
   }

@@ -20,6 +20,8 @@ export type InserterParts = Readonly<{
   logger: Logger;
   /** Resolves when the table has the shape that the rows need. */
   prepared: Promise<void>;
+  /** An insert succeeded, and took so long. */
+  onInserted?(durationMs: number): void;
 }>;
 
 export type Inserter = Readonly<{
@@ -51,7 +53,10 @@ export function createInserter(parts: InserterParts): Inserter {
           await gate(async () => {
             // What waited for its turn may have become needless; what has begun is never broken
             // off.
-            if (!isOver(insertion.signal)) await parts.table.insertBatch(batch, insertion.token);
+            if (isOver(insertion.signal)) return;
+            const startedMs = parts.clock.nowMs();
+            await parts.table.insertBatch(batch, insertion.token);
+            parts.onInserted?.(parts.clock.nowMs() - startedMs);
           });
           if (attempt > 1)
             parts.logger.info({ range: insertion.token, attempt }, 'range stored at last');

@@ -4,7 +4,7 @@ import { AcceptanceHistory } from '../chassis/host/acceptance-history.ts';
 import type { Clock, Logger } from '../chassis/host/ports.ts';
 import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import type { AcceptanceState } from '../chassis/protocol/acceptance.ts';
-import { isDue, rowsEnough, waitEnoughMs } from './decide.ts';
+import { rowsEnough } from './decide.ts';
 import { decodeRecord } from './decoded-record.ts';
 import { countRows, rowsOf } from './judgement.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -24,6 +24,8 @@ export type SourceParts = Readonly<{
   logger: Logger;
   budget: MemoryBudget;
   reading: Pick<Reader, 'pause' | 'resume' | 'unassign'>;
+  /** How long rows wait for more, in milliseconds. */
+  waitMs(): number;
   /** There is enough to store, or it has waited long enough. */
   onDue: () => void;
   /** The log is not what it must be: nothing of this partition is stored any more. */
@@ -119,14 +121,15 @@ export class Source {
     this.lookAgain();
   }
 
-  /** What could be fixed now. If that is not worth it yet, `onDue` comes when it is. */
+  /** What should be fixed now; undefined where that is not worth it yet: then `onDue` comes when it is. */
   cut(): Cut | undefined {
     this.told = false;
     const { oldest, rows } = this.ready;
     const waitedMs = this.parts.clock.nowMs() - (oldest?.readyAtMs ?? 0);
     // What is due now is decided now, or when the range before it is stored: both look here again.
-    if (!isDue({ rows, waitedMs })) this.armTimer();
-    return this.ready.cut();
+    if (rows >= rowsEnough || waitedMs >= this.parts.waitMs()) return this.ready.cut();
+    this.armTimer();
+    return undefined;
   }
 
   /**
@@ -268,7 +271,7 @@ export class Source {
   private armTimer(): void {
     const { oldest } = this.ready;
     if (oldest === undefined || this.cancelTimer !== undefined) return;
-    const waitMs = Math.max(0, oldest.readyAtMs + waitEnoughMs - this.parts.clock.nowMs());
+    const waitMs = Math.max(0, oldest.readyAtMs + this.parts.waitMs() - this.parts.clock.nowMs());
     this.cancelTimer = this.parts.clock.after(waitMs, () => {
       this.cancelTimer = undefined;
       if (!this.closed && this.ready.oldest !== undefined) this.tell();

@@ -2,9 +2,10 @@ import { firstGeneration, sinksTopic, type TopicDefinition, topics } from '../..
 import { InvariantError, LongreinError, toError } from '../chassis/errors.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import { Watermarks } from '../chassis/host/watermarks.ts';
-import type { PartitionName, Reader } from '../chassis/log/port.ts';
+import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import { type SinkState, serviceName, sinkSession } from './decide.ts';
 import { createMemoryBudget } from './memory-budget.ts';
+import type { Pace } from './pace.ts';
 import type { Cut } from './ready-rows.ts';
 import type { EventRow } from './row.ts';
 import { Source } from './source.ts';
@@ -17,6 +18,7 @@ export const storedTopics: readonly TopicDefinition[] = topics.filter(
 
 export type SourcesParts = Readonly<{
   ports: HostPorts;
+  pace: Pace;
   /** The session of this partition should decide again. */
   onDue: (session: string) => void;
 }>;
@@ -46,6 +48,8 @@ type Entry = {
 };
 
 const retryMs = 2_000;
+/** Rows wait for company anyhow: one fetch brings what would else be one for each append. */
+const readRestMs = 50;
 
 /** The sources that this process reads, each as long as it owns the log of its ranges. */
 export class Sources {
@@ -68,12 +72,16 @@ export class Sources {
 
   async start(): Promise<void> {
     await this.watermarks.start();
-    this.reader = await this.parts.ports.log.reader({
-      onRecords: (at, records) => this.entryAt(at)?.source?.take(records),
-      onPartitionError: (at, error) => this.broken(sinkSession(at.topic, at.partition), error),
-      onInterruption: (error) =>
-        this.parts.ports.logger.warn({ error: error.message }, 'broker cannot be read; waiting'),
-    });
+    const { log, logger } = this.parts.ports;
+    const handlers = {
+      onRecords: (at: PartitionName, records: readonly LogRecord[]) =>
+        this.entryAt(at)?.source?.take(records),
+      onPartitionError: (at: PartitionName, error: Error) =>
+        this.broken(sinkSession(at.topic, at.partition), error),
+      onInterruption: (error: Error) =>
+        logger.warn({ error: error.message }, 'broker cannot be read; waiting'),
+    };
+    this.reader = await log.reader(handlers, { restMs: readRestMs });
     this.setReader(this.reader);
   }
 
@@ -206,6 +214,13 @@ export class Sources {
     return source;
   }
 
+  /** Sources that have rows to store. */
+  private get busy(): number {
+    let busy = 0;
+    for (const { source } of this.entries.values()) if ((source?.waiting.rows ?? 0) > 0) busy += 1;
+    return busy;
+  }
+
   private sourceParts(session: string, reader: Reader): ConstructorParameters<typeof Source>[1] {
     const { clock, logger } = this.parts.ports;
     return {
@@ -213,6 +228,7 @@ export class Sources {
       logger,
       budget: this.budget,
       reading: reader,
+      waitMs: () => this.parts.pace.waitMs(this.busy),
       onDue: () => this.parts.onDue(session),
       onBroken: (error) => this.broken(session, error),
     };

@@ -4,6 +4,12 @@ import { packageRoot } from '../../services/chassis/config/package-root.ts';
 
 export type HostProcess = Readonly<{ pid: number; stop(): Promise<void> }>;
 
+/** With LONGREIN_BENCH_PROFILE_DIR each host leaves a processor profile there when it ends. */
+function profiling(): string[] {
+  const directory = process.env['LONGREIN_BENCH_PROFILE_DIR'] ?? '';
+  return directory === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
+}
+
 /** Starts `longrein start` for these services and waits until it says that it is ready. */
 export function startHostProcess(
   services: readonly string[],
@@ -17,7 +23,8 @@ export function startHostProcess(
     ...environment,
   };
   const stdio = ['ignore', 'pipe', 'inherit'] as const;
-  const child = spawn(process.execPath, [cli, 'start', ...services], { env, stdio: [...stdio] });
+  const args = [...profiling(), cli, 'start', ...services];
+  const child = spawn(process.execPath, args, { env, stdio: [...stdio] });
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
   });

@@ -145,6 +145,8 @@ export class Assignments {
     const reading = {
       pause: (partition: PartitionName) => this.reader?.pause(partition),
       resume: (partition: PartitionName) => this.reader?.resume(partition),
+      skip: (partition: PartitionName, from: number, to: number) =>
+        this.reader?.skip?.(partition, from, to),
     };
     const onHalt = (partition: PartitionName, error: Error): void => this.failed(partition, error);
     const partition = new Partition(at, { ...this.parts.partsOf(at), reading, onHalt }, bounds);

@@ -21,7 +21,7 @@ export type ReadRecord = Omit<PlacedRecord, 'body'> & Readonly<{ body?: RecordBo
 export type PartitionLogParts = Readonly<{
   partition: PartitionName;
   ports: HostPorts;
-  reading: Pick<Reader, 'pause' | 'resume'>;
+  reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
   /** Bodies that nobody here would look at are not decoded. */
   wantsBody(header: RecordHeader): boolean;
   /** The next record of the log, and whether acceptance counts it. */
@@ -107,7 +107,7 @@ export class PartitionLog {
 
   /** Records of our own, as acknowledged: taken at once if nothing lies between (the short cut). */
   takeOwn(records: readonly PlacedRecord[]): void {
-    if (records[0]?.offset === this.queue.position) this.queue.push(records);
+    this.queue.pushOwn(records);
   }
 
   private process(record: Queued): Promise<void> | undefined {

@@ -17,6 +17,6 @@ export type PartitionParts = Readonly<{
   outlet: Outlet;
   writer: PartitionWriter;
   /** The reader that feeds this partition. */
-  reading: Pick<Reader, 'pause' | 'resume'>;
+  reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
   onHalt: (partition: PartitionName, error: LongreinError) => void;
 }>;

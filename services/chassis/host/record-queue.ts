@@ -9,7 +9,7 @@ export const isPlaced = (record: Queued): record is PlacedRecord => 'body' in re
 
 export type QueueParts = Readonly<{
   partition: PartitionName;
-  reading: Pick<Reader, 'pause' | 'resume'>;
+  reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
   /** Takes the next record. Records come one at a time, in order. */
   process(record: Queued): Promise<void> | undefined;
   /** A record was taken; the position moved. */
@@ -51,6 +51,15 @@ export class RecordQueue {
 
   get empty(): boolean {
     return this.queue.length === 0 && !this.pumping;
+  }
+
+  /** Records of our own, as acknowledged: taken at once if nothing lies between. */
+  pushOwn(records: readonly PlacedRecord[]): void {
+    const [first] = records;
+    if (first === undefined) return;
+    const end = (records.at(-1) ?? first).offset + 1;
+    this.parts.reading.skip?.(this.parts.partition, first.offset, end);
+    if (first.offset === this.queuedTo) this.push(records);
   }
 
   /** Records as read; those that are known already are left out. */

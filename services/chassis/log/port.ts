@@ -54,7 +54,14 @@ export type Reader = Readonly<{
   /** Stops and starts delivery without losing the position (back-pressure). */
   pause(partition: PartitionName): void;
   resume(partition: PartitionName): void;
+  /** The owner wrote the records in [fromOffset, toOffset) and has them: they need not be delivered. A hint. */
+  skip?(partition: PartitionName, fromOffset: number, toOffset: number): void;
   close(): Promise<void>;
+}>;
+
+export type ReaderOptions = Readonly<{
+  /** How long reading may rest after records came, in milliseconds: who is in no hurry reads more at a time. */
+  restMs?: number;
 }>;
 
 export type ReaderHandlers = Readonly<{
@@ -91,7 +98,7 @@ export type LogPort = Readonly<{
   /** Joins a consumer group for the assignment of partitions. */
   join(group: string, topics: readonly string[], handlers: MembershipHandlers): Promise<Membership>;
   /** A reader outside every group. */
-  reader(handlers: ReaderHandlers): Promise<Reader>;
+  reader(handlers: ReaderHandlers, options?: ReaderOptions): Promise<Reader>;
   bounds(topic: string): Promise<ReadonlyMap<number, Bounds>>;
   /**
    * The identity that the topic got when it was made: another one means that it was deleted and made again, and its

@@ -8,7 +8,7 @@ import type { LogRecord, PartitionName, ReaderHandlers } from '../port.ts';
 import { brokerAnswerError } from './failure.ts';
 import type { FetchedPartition } from './fetch-answer.ts';
 import type { Reading, ReadingTable } from './reading.ts';
-import { type DecodedRecords, decodeRecords } from './record-batch.ts';
+import { type DecodedRecords, decodeRecords, recordsIn } from './record-batch.ts';
 
 const OFFSET_OUT_OF_RANGE = 1;
 const TOPIC_AUTHORIZATION_FAILED = 29;
@@ -19,8 +19,14 @@ const BYTES_PER_TURN = 512 * 1024;
 /** And after handing over so many records: what their owner does with them takes its time, too. */
 const RECORDS_PER_TURN = 100;
 
-/** What is left to the reader: partitions whose leader has to be found again, and why. */
-export type Displaced = Readonly<{ readings: readonly Reading[]; error: Error | undefined }>;
+/** What came, and what is left to the reader: partitions whose leader has to be found again, and why. */
+export type Delivered = Readonly<{
+  readings: readonly Reading[];
+  error: Error | undefined;
+  /** Of the answer, with what its reader knew already. */
+  records: number;
+  bytes: number;
+}>;
 
 export class Delivery {
   readonly #table: ReadingTable;
@@ -34,8 +40,9 @@ export class Delivery {
   async deliver(
     fetched: readonly FetchedPartition[],
     requested: readonly Reading[],
-  ): Promise<Displaced> {
+  ): Promise<Delivered> {
     const displaced: Reading[] = [];
+    const all = { records: 0, bytes: 0 };
     let error: Error | undefined;
     let bytes = 0;
     for (const part of fetched) {
@@ -44,13 +51,15 @@ export class Delivery {
       const failure = await this.#deliverPartition(reading, part);
       if (failure !== undefined) displaced.push(reading);
       error ??= failure;
+      all.records += recordsIn(part.bytes);
+      all.bytes += part.bytes.length;
       bytes += part.bytes.length;
       if (bytes > BYTES_PER_TURN) {
         bytes = 0;
         await nextTurn();
       }
     }
-    return { readings: displaced, error };
+    return { readings: displaced, error, ...all };
   }
 
   /** Ends the reading of a partition for good and says why. */
@@ -86,13 +95,15 @@ export class Delivery {
       const some = records.slice(from, from + RECORDS_PER_TURN);
       if (!this.#hand(reading, some)) return;
     }
-    if (this.#table.holds(reading) && !reading.paused) reading.position = nextOffset;
+    if (this.#table.holds(reading) && !reading.paused)
+      reading.position = Math.max(reading.position, nextOffset);
   }
 
   /** False where the owner cannot take them. */
   #hand(reading: Reading, records: readonly LogRecord[]): boolean {
     // Before the call, because the owner may assign another position in it.
-    reading.position = (records.at(-1)?.offset ?? reading.position) + 1;
+    const last = records.at(-1)?.offset ?? reading.position;
+    reading.position = Math.max(reading.position, last + 1);
     try {
       this.#handlers.onRecords(reading.name, records);
       return true;

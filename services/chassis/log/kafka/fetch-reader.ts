@@ -4,11 +4,13 @@
  * resets a lost position silently. Positions live in the table only and are never thrown away by a
  * failure.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { InvariantError, LongreinError, toError } from '../../errors.ts';
 import { partitionKey, topicUnknown } from '../log-error.ts';
 import type { PartitionName, Reader, ReaderHandlers } from '../port.ts';
 import type { KafkaConnections } from './client.ts';
 import { Delivery } from './delivery.ts';
+import { Echo } from './echo.ts';
 import { brokerAnswerError } from './failure.ts';
 import { decodeFetchAnswer } from './fetch-answer.ts';
 import { FetchSession, type SessionFields } from './fetch-session.ts';
@@ -19,15 +21,24 @@ import { askFetch } from './wire.ts';
 const LONG_POLL_MS = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
 const READ_UNCOMMITTED = 0;
+/** An answer of so many bytes had more to bring than it could: no rest after it. */
+const BYTES_BUSY = 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 /** A new topic is not known to every broker at once; after this time it does not exist. */
 const UNKNOWN_TOPIC_GRACE_MS = 10_000;
 
+export type FetchReaderOptions = Readonly<{
+  /** How long a fetch waits after an answer that brought records, in milliseconds. */
+  restMs: number;
+  onClosed(reader: Reader): void;
+}>;
+
 export class FetchReader implements Reader {
   readonly #connections: KafkaConnections;
   readonly #handlers: ReaderHandlers;
-  readonly #onClosed: (reader: Reader) => void;
+  readonly #options: FetchReaderOptions;
+  readonly #echo = new Echo();
   readonly #table = new ReadingTable();
   readonly #delivery: Delivery;
   readonly #loops = new Map<number, { wake: Wake; ended: Promise<void> }>();
@@ -40,10 +51,10 @@ export class FetchReader implements Reader {
   constructor(
     connections: KafkaConnections,
     handlers: ReaderHandlers,
-    onClosed: (reader: Reader) => void,
+    options: FetchReaderOptions,
   ) {
     this.#connections = connections;
-    this.#onClosed = onClosed;
+    this.#options = options;
     this.#handlers = handlers;
     this.#delivery = new Delivery(this.#table, handlers);
   }
@@ -74,6 +85,14 @@ export class FetchReader implements Reader {
     this.#wakeLoops();
   }
 
+  skip(partition: PartitionName, fromOffset: number, toOffset: number): void {
+    this.#echo.wrote(toOffset - fromOffset);
+    const reading = this.#table.find(partition);
+    // Only where nothing lies between: what others wrote before must be delivered.
+    if (reading === undefined || reading.position < fromOffset) return;
+    reading.position = Math.max(reading.position, toOffset);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#wakeLoops();
@@ -81,7 +100,7 @@ export class FetchReader implements Reader {
     this.#connections.close();
     await Promise.all([...this.#loops.values()].map(({ ended }) => ended));
     await this.#placing;
-    this.#onClosed(this);
+    this.#options.onClosed(this);
   }
 
   #wakeLoops(): void {
@@ -157,27 +176,38 @@ export class FetchReader implements Reader {
     while (!this.#closed) {
       const requested = this.#table.readableAt(nodeId);
       if (requested.length === 0) await wake.wait();
-      else await this.#readOnce(nodeId, requested, session);
+      else await this.#rest(await this.#readOnce(nodeId, requested, session));
     }
   }
 
+  /** After an answer of so many bytes. */
+  async #rest(bytes: number): Promise<void> {
+    if (bytes === 0 || bytes > BYTES_BUSY || this.#closed) return;
+    const restMs = Math.max(this.#options.restMs, this.#echo.restMs);
+    if (restMs > 0) await sleep(restMs);
+  }
+
+  /** Answers how many bytes came. */
   async #readOnce(
     nodeId: number,
     requested: readonly Reading[],
     session: FetchSession,
-  ): Promise<void> {
+  ): Promise<number> {
     try {
       const fetched = await this.#connections.use(nodeId, async (broker) =>
         decodeFetchAnswer(await askFetch(broker, fetchRequest(session.fields(requested)))),
       );
-      if (this.#closed || !session.answered(fetched)) return;
+      if (this.#closed || !session.answered(fetched)) return 0;
       if (fetched.errorCode !== 0) throw brokerAnswerError(fetched.errorCode, 'The fetch');
       const displaced = await this.#delivery.deliver(fetched.partitions, requested);
       if (displaced.error === undefined) this.#backoff.reset();
       else this.#displace(displaced.readings, displaced.error);
+      this.#echo.answered(displaced.records);
+      return displaced.bytes;
     } catch (thrown) {
       session.reset();
       if (!this.#closed) this.#displace(requested, toError(thrown));
+      return 0;
     }
   }
 

@@ -12,6 +12,7 @@ import type {
   PartitionName,
   Reader,
   ReaderHandlers,
+  ReaderOptions,
   TopicSpec,
 } from '../port.ts';
 import { KafkaAppender } from './append.ts';
@@ -90,9 +91,12 @@ class KafkaLog implements LogPort {
     return member;
   }
 
-  async reader(handlers: ReaderHandlers): Promise<Reader> {
+  async reader(handlers: ReaderHandlers, { restMs = 0 }: ReaderOptions = {}): Promise<Reader> {
     const connections = await this.#reached(POLL_TIMEOUT_MS);
-    const reader = new FetchReader(connections, handlers, (one) => this.#readers.delete(one));
+    const onClosed = (one: Reader): void => {
+      this.#readers.delete(one);
+    };
+    const reader = new FetchReader(connections, handlers, { restMs, onClosed });
     this.#readers.add(reader);
     return reader;
   }

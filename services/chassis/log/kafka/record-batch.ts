@@ -10,6 +10,9 @@ import type { LogRecord, PartitionName } from '../port.ts';
 import { ByteReader } from './byte-reader.ts';
 
 const LENGTH_END = 12;
+/** Places in what follows the length. */
+const LAST_DELTA_AT = 11;
+const RECORD_COUNT_AT = 45;
 const MAGIC = 2;
 const COMPRESSION_MASK = 0x07;
 const APPEND_TIME_MASK = 0x08;
@@ -48,12 +51,32 @@ export function decodeRecords(
     const baseOffset = reader.int64();
     const length = reader.int32();
     if (length > reader.left) break;
+    if (lastOffsetOf(bytes, bytes.length - reader.left, baseOffset) < fromOffset) {
+      reader.skip(length);
+      continue;
+    }
     const batch = readBatch(partition, baseOffset, reader.slice(length));
     const isControl = (batch.attributes & CONTROL_MASK) !== 0;
     if (!isControl) readRecords(partition, batch, { fromOffset, records });
     nextOffset = Math.max(nextOffset, baseOffset + batch.lastOffsetDelta + 1);
   }
   return { records, nextOffset };
+}
+
+/** Where `body` is what follows the length of a batch. */
+function lastOffsetOf(bytes: Buffer, body: number, baseOffset: number): number {
+  const isKnownFormat = bytes.length >= body + LAST_DELTA_AT + 4 && bytes[body + 4] === MAGIC;
+  return isKnownFormat ? baseOffset + bytes.readInt32BE(body + LAST_DELTA_AT) : baseOffset;
+}
+
+/** How many records whole batches of the broker's answer hold, by their heads. */
+export function recordsIn(bytes: Buffer): number {
+  let records = 0;
+  for (let at = 0; at + LENGTH_END + RECORD_COUNT_AT + 4 <= bytes.length; ) {
+    records += bytes.readInt32BE(at + LENGTH_END + RECORD_COUNT_AT);
+    at += LENGTH_END + Math.max(1, bytes.readInt32BE(at + LENGTH_END - 4));
+  }
+  return records;
 }
 
 function readBatch(partition: PartitionName, baseOffset: number, bytes: Buffer): Batch {

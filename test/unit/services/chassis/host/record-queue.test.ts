@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../../schemas/limits.ts';
 import { type Queued, RecordQueue } from '../../../../../services/chassis/host/record-queue.ts';
 import type { LogRecord } from '../../../../../services/chassis/log/port.ts';
+import type { PlacedRecord } from '../../../../../services/chassis/protocol/record.ts';
 import { settled } from '../../../../support/scripted-log.ts';
 
 const partition = { topic: 'longrein.sessions.normal', partition: 3 };
@@ -22,7 +23,11 @@ function bench(start = 0, process: (one: Queued) => Promise<void> | undefined = 
   const halts: { code: string; message: string; fix: string | undefined }[] = [];
   const queue = new RecordQueue(start, {
     partition,
-    reading: { pause: () => flow.push('pause'), resume: () => flow.push('resume') },
+    reading: {
+      pause: () => flow.push('pause'),
+      resume: () => flow.push('resume'),
+      skip: (_at, from, to) => flow.push(`skip ${from} to ${to}`),
+    },
     process,
     onTaken: (one) => taken.push(one.offset),
     onHalt: ({ code, message, fix }) => halts.push({ code, message, fix }),
@@ -142,4 +147,27 @@ test('the reader waits while the queue is long, and goes on before it is empty',
   await settled();
   expect(flow).toEqual(['pause', 'resume']);
   expect(taken).toHaveLength(max + 3);
+});
+
+describe('records of our own', () => {
+  const placed = (from: number, to: number) => records(from, to) as unknown as PlacedRecord[];
+
+  test('are taken past the reader, who need not bring them', async () => {
+    const { queue, taken, flow } = bench();
+    queue.pushOwn(placed(0, 3));
+    await settled();
+    expect(taken).toEqual([0, 1, 2]);
+    expect(flow).toEqual(['skip 0 to 3']);
+  });
+
+  test('wait for the reader where another wrote before them', async () => {
+    const { queue, taken, flow } = bench();
+    queue.pushOwn(placed(2, 3));
+    await settled();
+    expect(taken).toEqual([]);
+    queue.push(records(0, 3));
+    for (let i = 0; i < 6; i++) await settled();
+    expect(taken).toEqual([0, 1, 2]);
+    expect(flow).toEqual(['skip 2 to 3']);
+  });
 });

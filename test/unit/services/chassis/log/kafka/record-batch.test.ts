@@ -1,6 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { decodeRecords } from '../../../../../../services/chassis/log/kafka/record-batch.ts';
+import {
+  decodeRecords,
+  recordsIn,
+} from '../../../../../../services/chassis/log/kafka/record-batch.ts';
 
 const partition = { topic: 'topic', partition: 3 };
 const GZIP = 1;
@@ -137,5 +140,29 @@ describe('decodeRecords', () => {
     const { records } = decodeRecords(partition, bytes, 0);
     bytes.fill(0);
     expect(Buffer.from(records[0]?.value ?? []).toString()).toBe('v'.repeat(10_000));
+  });
+});
+
+describe('what the reader knows already', () => {
+  const two = [{ delta: 0 }, { delta: 1 }];
+
+  test('is not even unpacked', () => {
+    const packed = batch({ base: 0, attributes: LZ4, records: two });
+    const bytes = Buffer.concat([packed, batch({ base: 2, records: two })]);
+    const { records, nextOffset } = decodeRecords(partition, bytes, 2);
+    expect(records.map(({ offset }) => offset)).toEqual([2, 3]);
+    expect(nextOffset).toBe(4);
+    expect(() => decodeRecords(partition, bytes, 1)).toThrow('lz4');
+  });
+
+  test('counts as what came', () => {
+    const bytes = Buffer.concat([
+      batch({ base: 0, records: two }),
+      batch({ base: 2, records: two }),
+    ]);
+    expect(recordsIn(bytes)).toBe(4);
+    expect(recordsIn(bytes.subarray(0, bytes.length - 1))).toBe(4);
+    expect(recordsIn(bytes.subarray(0, 40))).toBe(0);
+    expect(recordsIn(Buffer.alloc(0))).toBe(0);
   });
 });
