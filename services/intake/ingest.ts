@@ -117,7 +117,7 @@ export class GoalIngest {
     const traceparent = this.options.ports.tracer.step('goal received', {
       parent: record.headers['traceparent'] ?? '',
       seed: input.id,
-      attributes: { 'longrein.goal_log': input.body.session },
+      attributes: () => ({ 'longrein.goal_log': input.body.session }),
     });
     this.host?.appendInput(keysTopic, { ...input, traceparent }, () => {
       position.waiting.delete(record.offset);

@@ -18,7 +18,7 @@ import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
 import type { ContentKeys } from '../../services/chassis/content/content-keys.ts';
 import { Host } from '../../services/chassis/host/host.ts';
 import { Lanes } from '../../services/chassis/host/lanes.ts';
-import type { Clock, HostPorts, Logger } from '../../services/chassis/host/ports.ts';
+import type { Clock, HostPorts, Logger, Tracer } from '../../services/chassis/host/ports.ts';
 import type { BuiltService } from '../../services/chassis/host/service-context.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
 import {
@@ -65,6 +65,8 @@ export type MemoryWorldOptions = Readonly<{
   dayBudget?: DayLimit;
   /** Tenants with keys: their contents are sealed. */
   keys?(): ContentKeys;
+  /** What the hosts' spans go to; default: nowhere. */
+  tracer?: Tracer;
   /** Where each host counts. */
   figuresOf?(host: string): Figures;
   /** Changes a logic before a host gets it. */
@@ -206,7 +208,7 @@ export class MemoryWorld {
   private portsOf(log: MemoryLog, logger: Logger): HostPorts {
     const { blobs, codec, seed } = this;
     const clock = wholeMs(this.clock);
-    const tracer = derivedTracer;
+    const tracer = this.options.tracer ?? derivedTracer;
     this.startedHosts += 1;
     return quietPorts(log, clock, {
       // An incarnation is never that of another process, dead or alive.

@@ -12,6 +12,7 @@ import type { LogPlace, RecordPlace, Refused, TurnBody } from '../protocol/recor
 import type { ServiceEntry } from '../protocol/service-fold.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
 import { buildTurn } from '../protocol/turn.ts';
+import { own } from '../telemetry/gen-ai.ts';
 import type { Caution } from './caution.ts';
 import { earlier } from './early.ts';
 import type { HostIdentity, Ownership } from './ownership.ts';
@@ -128,15 +129,14 @@ export class Decider {
   ): string {
     const cause = entry.causes[0]?.event.record ?? '';
     const parent = foreseen.get(cause) ?? slot.traces.get(cause) ?? slot.traceparent;
-    const types = turn.body.events.map((event) => event.type).join(',');
     return this.parts.ports.tracer.step(`decide ${service.logic.name}`, {
       parent,
       seed: turn.id,
-      attributes: {
-        'longrein.session': slot.session,
-        'longrein.turn': turn.id,
-        'longrein.events': types,
-      },
+      attributes: () => ({
+        [own.session]: slot.session,
+        [own.turn]: turn.id,
+        [own.events]: turn.body.events.map((event) => event.type).join(','),
+      }),
     });
   }
 }

@@ -6,13 +6,19 @@ import { toError } from '../errors.ts';
 import type { AppendError } from '../log/append-error.ts';
 import { outcomeId } from '../protocol/ids.ts';
 import type { InputBody } from '../protocol/record.ts';
-import { saltOf, sealEvent } from '../protocol/seal.ts';
+import { type EventRecord, saltOf, sealEvent } from '../protocol/seal.ts';
 import type { ServiceEntry } from '../protocol/service-fold.ts';
 import { addressOf, type LostReason, type SessionMeta } from '../protocol/service-logic.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
+import {
+  type CallNote,
+  claimAttributes,
+  outcomeAttributes,
+  spanNameOf,
+} from '../telemetry/span-attributes.ts';
 import type { HostIdentity } from './ownership.ts';
 import { persist } from './persistence.ts';
-import type { EffectJob, HostedService, HostPorts } from './ports.ts';
+import type { EffectJob, HostedService, HostPorts, OpenSpan } from './ports.ts';
 import type { PartitionWriter } from './writer.ts';
 
 type Running = {
@@ -30,6 +36,8 @@ type Outcome = Readonly<{
   traceparent: string;
   draft: Draft<InputEventType>;
   isReplacement?: true;
+  /** Of the effect, as long as it is open. */
+  span?: OpenSpan;
 }>;
 
 /**
@@ -46,11 +54,18 @@ export class EffectTable {
   private readonly writer: Pick<PartitionWriter, 'push'>;
   private readonly identity: HostIdentity;
   private readonly onLost: (session: string) => void;
+  private readonly noteOf: (call: string) => CallNote | undefined;
 
   constructor(
-    parts: { ports: HostPorts; writer: Pick<PartitionWriter, 'push'>; identity: HostIdentity },
+    parts: {
+      ports: HostPorts;
+      writer: Pick<PartitionWriter, 'push'>;
+      identity: HostIdentity;
+      watch?: { noteOf(call: string): CallNote | undefined };
+    },
     onLost: (session: string) => void,
   ) {
+    this.noteOf = (call) => parts.watch?.noteOf(call);
     this.ports = parts.ports;
     this.writer = parts.writer;
     this.identity = parts.identity;
@@ -102,20 +117,21 @@ export class EffectTable {
       });
       return;
     }
-    this.run(job, entry, { session, traceparent: at.traceparent });
+    this.run(job, entry, { claim, session, traceparent: at.traceparent });
   }
 
   private run(
     job: EffectJob,
     entry: Running,
-    at: { session: SessionMeta; traceparent: string },
+    at: { claim: SeenEvent; session: SessionMeta; traceparent: string },
   ): void {
     const { clock, tracer } = this.ports;
-    const attributes = { 'longrein.call': job.call, 'longrein.session': at.session.session };
-    const span = tracer.begin(`effect ${entry.service.logic.name}`, {
-      parent: at.traceparent,
-      seed: entry.claim,
-      attributes,
+    const { session } = at.session;
+    const service = entry.service.logic.name;
+    const span = tracer.begin(spanNameOf(at.claim), {
+      ...{ parent: at.traceparent, seed: entry.claim },
+      attributes: () =>
+        claimAttributes(at.claim, { session, service, note: this.noteOf(job.call) }),
     });
     // A job keeps its deadline by itself, and says so: this must not come first and look like a cancel.
     const waitMs = Math.max(0, job.deadlineAtMs - clock.nowMs()) + limits.effectOverrunMs;
@@ -124,13 +140,17 @@ export class EffectTable {
     job
       .run(control)
       .then((draft) => {
-        span.end();
-        if (draft === undefined || cutShort(entry, draft)) this.lose(entry);
-        else this.finish(entry, { session: at.session, traceparent: span.traceparent, draft });
+        if (draft === undefined || cutShort(entry, draft)) {
+          span.end({ error: 'nobody saw how it ended' });
+          this.lose(entry);
+        } else {
+          const { traceparent } = span;
+          this.finish(entry, { session: at.session, traceparent, draft, span });
+        }
       })
       .catch((thrown: unknown) => {
         // A job promises not to throw. If it does, nobody knows what happened: the claim is left to be declared lost.
-        span.end(toError(thrown).message);
+        span.end({ error: toError(thrown).message });
         this.ports.logger.error(
           { call: job.call, error: toError(thrown).message },
           'effect broke its promise',
@@ -170,6 +190,7 @@ export class EffectTable {
       labels: session.labels,
       event: sealEvent(saltOf(session.session), draft),
     };
+    closeSpan(outcome, body.event);
     const id = outcomeId(entry.call, entry.claim);
     entry.outcomeId = id;
     const records = [{ id, body, traceparent: outcome.traceparent }];
@@ -190,7 +211,10 @@ export class EffectTable {
     this.ports.logger.error({ ...fields, code }, 'outcome refused for good');
     const failure = entry.job.unrecorded?.(outcome.draft, { code, message: error.message });
     if (failure === undefined || outcome.isReplacement === true) this.lose(entry);
-    else this.finish(entry, { ...outcome, draft: failure, isReplacement: true });
+    else {
+      const { span: _ended, ...rest } = outcome;
+      this.finish(entry, { ...rest, draft: failure, isReplacement: true });
+    }
   }
 
   /** An outcome record was read back: the effect leaves the table. */
@@ -250,6 +274,13 @@ export class EffectTable {
   abortAll(): void {
     for (const entry of this.running.values()) entry.abort.abort(shutdown);
   }
+}
+
+/** The span says how the effect ended; one that failed says with which code. */
+function closeSpan({ span, draft }: Outcome, event: EventRecord): void {
+  const { code } = event.data as { code?: string };
+  const failed = draft.type.endsWith('failed') ? { error: code ?? draft.type } : {};
+  span?.end({ ...failed, attributes: () => outcomeAttributes(event) });
 }
 
 const shutdown = 'shutdown';

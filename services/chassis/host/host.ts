@@ -11,6 +11,7 @@ import { MarkWriter } from './mark-writer.ts';
 import { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionParts } from './partition-parts.ts';
+import { PartitionWatch } from './partition-watch.ts';
 import { whileAway } from './patience.ts';
 import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
@@ -269,6 +270,7 @@ export class Host {
       watermarks: this.watermarks,
       outlet: this.outlet,
       writer: this.writers.of(at),
+      watch: new PartitionWatch(at, { ports, identity: this.identity }),
     };
   }
 

@@ -2,6 +2,7 @@ import type { LongreinError } from '../errors.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
 import type { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
+import type { PartitionWatch } from './partition-watch.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
 import type { Watermarks } from './watermarks.ts';
@@ -16,6 +17,7 @@ export type PartitionParts = Readonly<{
   watermarks: Watermarks;
   outlet: Outlet;
   writer: PartitionWriter;
+  watch: PartitionWatch;
   /** The reader that feeds this partition. */
   reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
   onHalt: (partition: PartitionName, error: LongreinError) => void;

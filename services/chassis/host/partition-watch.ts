@@ -1,24 +1,21 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { PartitionName } from '../log/port.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
-import type { PartitionLog } from './partition-log.ts';
+import type { CallNote } from '../telemetry/span-attributes.ts';
+import { CallNotes } from './call-notes.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
 /** What is counted of one partition: how long it takes to have it, and what this process writes into it. */
 export class PartitionWatch {
   private readonly parts: Pick<PartitionParts, 'ports' | 'identity'>;
-  private readonly log: Pick<PartitionLog, 'wasThere'>;
   private readonly at: PartitionName;
+  private readonly notes: CallNotes;
   private beganAtMs: number | undefined;
 
-  constructor(
-    at: PartitionName,
-    parts: Pick<PartitionParts, 'ports' | 'identity'>,
-    log: Pick<PartitionLog, 'wasThere'>,
-  ) {
+  constructor(at: PartitionName, parts: Pick<PartitionParts, 'ports' | 'identity'>) {
     this.at = at;
     this.parts = parts;
-    this.log = log;
+    this.notes = new CallNotes(parts.ports);
     this.begin();
   }
 
@@ -39,12 +36,19 @@ export class PartitionWatch {
    * What was there at the assignment was counted by whoever wrote it then: also where that was this process, before the
    * partition stopped and was opened again.
    */
-  saw(record: PlacedRecord, events: readonly SeenEvent[]): void {
+  saw(record: PlacedRecord, events: readonly SeenEvent[], wasThere: boolean): void {
+    if (events.length === 0) return;
     const { ports, identity } = this.parts;
-    if (ports.figures === undefined || events.length === 0) return;
-    const { body, header, offset } = record;
+    const { body, header } = record;
+    const { session, service, traceparent } = header;
     const author = body.kind === 'checkpoint' ? undefined : body.incarnation;
-    const own = author === identity.incarnation && !this.log.wasThere(offset);
-    ports.figures.saw({ session: header.session, service: header.service, own, events });
+    const own = author === identity.incarnation && !wasThere;
+    this.notes.saw(events, { session, traceparent, own });
+    ports.figures?.saw({ session, service, own, events });
+  }
+
+  /** What the request of a call said, for its span. */
+  noteOf(call: string): CallNote | undefined {
+    return this.notes.of(call);
   }
 }

@@ -12,7 +12,6 @@ import { lookOver } from './look-over.ts';
 import { Ownership } from './ownership.ts';
 import { PartitionLog, type ReadRecord } from './partition-log.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { PartitionWatch } from './partition-watch.ts';
 import { SessionTable } from './session-table.ts';
 import { Settler } from './settle.ts';
 import type { Slot } from './slot.ts';
@@ -44,7 +43,6 @@ export class Partition {
   private readonly marks: ReadonlyMap<string, number>;
   private readonly log: PartitionLog;
   private readonly notice: StandByNotice;
-  private readonly watch: PartitionWatch;
   private claimed = false;
   private draining = false;
   private lastSession = '';
@@ -70,13 +68,12 @@ export class Partition {
       onIgnored: (record: LogRecord, reason: Refused) => this.ignored.note(record, reason),
     };
     this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
-    this.watch = new PartitionWatch(name, parts, this.log);
     const slotOf = (session: string): Slot | undefined => this.table.get(session);
     const inputs = new FusingWriter(writer, (batch, input) => {
       const slot = this.deciding ? slotOf(input.body.session) : undefined;
       return slot !== undefined && this.settler.fuse(slot, batch, input);
     });
-    this.effects = new EffectTable({ ports, identity, writer: inputs }, (one) => this.nudge(one));
+    this.effects = new EffectTable({ ...parts, writer: inputs }, (one) => this.nudge(one));
     const services = parts.services.map(({ logic }) => logic.name);
     this.ownership = new Ownership(name, { services, identity }, { ports, presence, writer });
     const owns = (service: string): boolean => this.ownership.owns(service);
@@ -133,7 +130,7 @@ export class Partition {
   standUp(high: number): void {
     this.assigned = true;
     this.log.raiseEnd(high);
-    this.watch.begin();
+    this.parts.watch.begin();
     this.claimWhenReady();
   }
 
@@ -187,7 +184,7 @@ export class Partition {
     if (lost.length > 0)
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');
     if (won.length === 0) return;
-    this.watch.owned(won, header.epoch);
+    this.parts.watch.owned(won, header.epoch);
     const from = { slots: this.table.slots(), position: this.log.expected };
     this.caution.begin(this.ownership.predecessors, from, won);
     this.act();
@@ -215,7 +212,7 @@ export class Partition {
     const folded = this.table.fold(record, at);
     if (folded === undefined) return;
     const { slot, came } = folded;
-    this.watch.saw(record, folded.events);
+    this.parts.watch.saw(record, folded.events, this.log.wasThere(record.offset));
     if (this.ownership.wrote(record.header)) noteTurn(slot, record.header, came, this.parts.ports);
     this.notice.look(slot);
     this.effects.cancelForbidden(slot.session, (service) => slot.seats.get(service)?.entry.state);

@@ -29,15 +29,35 @@ export type Logger = Readonly<{
   error(fields: object, message: string): void;
 }>;
 
-/** Trace context of a record. `seed` makes ids where no tracing system gives them. */
+/** Attributes of a span, made only where somebody listens. */
+export type Attributes = () => JsonObject;
+
+/** Where a step stands. `seed` makes ids where no tracing system gives them. */
+export type StepPlace = Readonly<{ parent: string; seed: string; attributes: Attributes }>;
+
+/** Trace context of a record. */
 export type Tracer = Readonly<{
   /** Records a finished step and answers its context (W3C traceparent). */
-  step(name: string, at: { parent: string; seed: string; attributes: JsonObject }): string;
+  step(name: string, at: StepPlace): string;
   /** A step that takes time; `end` closes it. */
-  begin(name: string, at: { parent: string; seed: string; attributes: JsonObject }): OpenSpan;
+  begin(name: string, at: StepPlace): OpenSpan;
+  /** Records what began and ended earlier, in milliseconds since 1970. Absent where no tracing system listens. */
+  past?(
+    name: string,
+    at: Readonly<{
+      parent: string;
+      startMs: number;
+      endMs: number;
+      attributes: Attributes;
+      error?: string;
+    }>,
+  ): void;
 }>;
 
-export type OpenSpan = Readonly<{ traceparent: string; end(error?: string): void }>;
+export type OpenSpan = Readonly<{
+  traceparent: string;
+  end(how?: Readonly<{ error?: string; attributes?: Attributes }>): void;
+}>;
 
 export type HostPorts = Readonly<{
   log: LogPort;

@@ -4,12 +4,12 @@ import {
   type Tracer as OtelTracer,
   propagation,
   ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import type { JsonObject } from '../../../schemas/json.ts';
-import type { Tracer } from '../host/ports.ts';
+import type { OpenSpan, StepPlace, Tracer } from '../host/ports.ts';
 import { sha256 } from '../protocol/hash.ts';
 
 /**
@@ -38,16 +38,23 @@ function traceparentOf(active: Context): string {
   return carrier['traceparent'] ?? '';
 }
 
-function open(tracer: OtelTracer, name: string, at: { parent: string; attributes: JsonObject }) {
+function open(tracer: OtelTracer, name: string, at: Omit<StepPlace, 'seed'>, startTime?: number) {
   const parent = parentContext(at.parent);
-  const attributes = at.attributes as Attributes;
-  const span = tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes }, parent);
+  const attributes = at.attributes() as Attributes;
+  const when = startTime === undefined ? {} : { startTime };
+  const span = tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes, ...when }, parent);
   return { span, traceparent: traceparentOf(trace.setSpan(parent, span)) };
 }
 
+function end(span: Span, how: Parameters<OpenSpan['end']>[0], endTime?: number): void {
+  const { error, attributes } = how ?? {};
+  if (attributes !== undefined) span.setAttributes(attributes() as Attributes);
+  if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+  span.end(endTime);
+}
+
 /** Spans of a tracing system, with the record's context as parent. */
-export function createOtelTracer(): Tracer {
-  const tracer = trace.getTracer('longrein');
+export function createOtelTracer(tracer: OtelTracer = trace.getTracer('longrein')): Tracer {
   return {
     step(name, at) {
       const { span, traceparent } = open(tracer, name, at);
@@ -56,11 +63,12 @@ export function createOtelTracer(): Tracer {
     },
     begin(name, at) {
       const { span, traceparent } = open(tracer, name, at);
-      const end = (error?: string): void => {
-        if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
-        span.end();
-      };
-      return { traceparent: traceparent === '' ? derived(at.parent, at.seed) : traceparent, end };
+      const context = traceparent === '' ? derived(at.parent, at.seed) : traceparent;
+      return { traceparent: context, end: (how) => end(span, how) };
+    },
+    past(name, at) {
+      const { span } = open(tracer, name, at, at.startMs);
+      end(span, at.error === undefined ? {} : { error: at.error }, at.endMs);
     },
   };
 }

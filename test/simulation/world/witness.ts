@@ -1,6 +1,7 @@
 import { resultsTopic } from '../../../schemas/topics.ts';
 import type { Clock, OpenSpan, Tracer } from '../../../services/chassis/host/ports.ts';
 import type { OutgoingRecord, PartitionName } from '../../../services/chassis/log/port.ts';
+import { own } from '../../../services/chassis/telemetry/gen-ai.ts';
 import { derivedTracer } from '../../../services/chassis/telemetry/tracer.ts';
 
 /** Something that a host did, at a moment of the world's own time. */
@@ -56,9 +57,9 @@ export class Witness {
       },
       begin: (name, at) => {
         const span = derivedTracer.begin(name, at);
-        const call = at.attributes['longrein.call'];
+        const { [own.call]: call, [own.session]: about } = at.attributes();
         if (call === undefined) return span;
-        const session = String(at.attributes['longrein.session']);
+        const session = String(about);
         const hostMs = clock.nowMs();
         return this.#watched(span, { host, hostMs, claim: at.seed, call: String(call), session });
       },
@@ -71,9 +72,9 @@ export class Witness {
   ): OpenSpan {
     const effect: EffectSeen = { ...at, atMs: this.#nowMs(), toMs: undefined };
     this.effects.push(effect);
-    const end = (error?: string): void => {
+    const end: OpenSpan['end'] = (how) => {
       effect.toMs = this.#nowMs();
-      span.end(error);
+      span.end(how);
     };
     return { traceparent: span.traceparent, end };
   }

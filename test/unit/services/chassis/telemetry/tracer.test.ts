@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { derivedTracer } from '../../../../../services/chassis/telemetry/tracer.ts';
 
-const at = (parent: string, seed: string) => ({ parent, seed, attributes: {} });
+const at = (parent: string, seed: string) => ({ parent, seed, attributes: () => ({}) });
 const parent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 
 test('a step stays in the trace of its parent, with a place of its own', () => {
