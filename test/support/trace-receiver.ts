@@ -39,9 +39,22 @@ function spansOf({ resourceSpans }: Exported): ReceivedSpan[] {
   });
 }
 
-/** Takes spans in OTLP over HTTP, as a collector does. */
+type ExportedMetrics = Readonly<{
+  resourceMetrics: readonly Readonly<{
+    scopeMetrics: readonly Readonly<{ metrics: readonly Readonly<{ name: string }>[] }>[];
+  }>[];
+}>;
+
+const metricNamesOf = ({ resourceMetrics }: ExportedMetrics): readonly string[] =>
+  resourceMetrics
+    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+    .map(({ name }) => name);
+
+/** Takes spans and metrics in OTLP over HTTP, as a collector does. */
 export class TraceReceiver {
   readonly spans: ReceivedSpan[] = [];
+  /** Names of the metrics that came, each once. */
+  readonly metrics = new Set<string>();
   private readonly server: Server;
 
   private constructor() {
@@ -53,6 +66,9 @@ export class TraceReceiver {
       });
       request.on('end', () => {
         if (request.url === '/v1/traces') this.spans.push(...spansOf(JSON.parse(text) as Exported));
+        if (request.url === '/v1/metrics')
+          for (const name of metricNamesOf(JSON.parse(text) as ExportedMetrics))
+            this.metrics.add(name);
         response.setHeader('content-type', 'application/json').end('{}');
       });
     });

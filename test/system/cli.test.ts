@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { healthNotePath } from '../../services/chassis/telemetry/health-server.ts';
 import { cliIn } from '../support/cli-process.ts';
 
 /** The whole life of a local stack through the command, each call a process of its own. */
@@ -52,6 +53,21 @@ describe('longrein on a stack of its own', () => {
     const { code, stdout } = await cli('status');
     expect(stdout).toMatch(/^host +ok/m);
     expect(code).toBe(0);
+    const seen = (await json('status')).document as { processes: Json[] };
+    const host = seen.processes.find(({ name }) => name === 'host');
+    expect(host?.['health']).toMatchObject({ ready: true, reasons: [] });
+  });
+
+  it('says its figures to Prometheus', async () => {
+    const [host] = first['hosts'] as Host[];
+    const note = readFileSync(healthNotePath(stateDir, host?.pid ?? 0), 'utf8');
+    const { url } = JSON.parse(note) as { url: string };
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).toMatch(/^longrein_ready 1$/m);
+    expect(text).toMatch(/^longrein_partitions_owned\{longrein_service="supervisor"\} [1-9]/m);
+    expect(text).toMatch(/^longrein_log_lag\{longrein_topic="longrein\.sessions\.normal"\} \d+$/m);
+    expect(text).toMatch(/^longrein_store_lag\{longrein_topic="longrein\.goals"\} \d+$/m);
+    expect(text).toMatch(/^longrein_partition_rehydration_seconds_count [1-9]/m);
   });
 
   it('changes nothing when it is brought up again', async () => {

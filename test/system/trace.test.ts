@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { metrics } from '../../services/chassis/telemetry/metrics.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { stackUnderTest } from '../support/live-stack.ts';
@@ -20,7 +21,11 @@ const shapes = [
 
 beforeAll(async () => {
   receiver = await TraceReceiver.start();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_METRIC_EXPORT_INTERVAL: '1000',
+  };
   for (const services of shapes) hosts.push(new LiveHost({ stack, services, env }));
   await Promise.all(hosts.map((host) => host.ready()));
   desk = await GoalDesk.open(stack);
@@ -54,6 +59,9 @@ it('a goal is one trace, from its publisher through every service to the MCP cal
     .poll(() => receiver.of(traceId).length, { timeout: 10_000 })
     .toBeGreaterThanOrEqual(Math.floor(decided / 2));
   for (const host of hosts) await host.stop();
+  // Also what a last export says, at the end of a process.
+  for (const { name } of [metrics.sessionsEnded, metrics.toolDuration, metrics.ready])
+    expect(receiver.metrics).toContain(name);
 
   const spans = receiver.of(traceId);
   const ids = new Set(spans.map(({ spanId }) => spanId));
