@@ -96,6 +96,7 @@ export function generateSchemas(events) {
     'goal-signal',
     'result',
     'approval-decision',
+    'approval-request',
     'dead-letter',
   ].map((name) => read(`public/${name}.v1.json`));
   const content = `export const contentSchema: JsonObject = ${JSON.stringify(read('content.v1.json'), null, 1)};`;

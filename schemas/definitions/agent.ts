@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { Template } from './plan.ts';
 
 export type ProcedureStep = Readonly<{
@@ -18,6 +18,20 @@ export type ErrorPolicy = Readonly<{
   tools: 'tell' | 'fail';
   /** Models that take over, in this order, where a model call failed for good. */
   models: readonly string[];
+  /** Where a model call would pass a budget, a person is asked for so much more; absent: the agent fails. */
+  budgetAskNanoUsd?: number;
+}>;
+
+/** How an agent asks a person. Without a time-out a question waits as long as it takes. */
+export type PersonPolicy = Readonly<{
+  /** Who is asked, in words; anybody may answer. */
+  to?: string;
+  /** Of each of those who are asked. */
+  timeoutMs?: number;
+  /** Who is asked besides, one after another, where nobody answered in time. */
+  escalateTo: readonly string[];
+  /** The answer where nobody gave one at last; absent: the call fails. */
+  default?: JsonValue;
 }>;
 
 /** What an agent gets of shared memory. There is none yet: only `none` is accepted. */
@@ -45,6 +59,8 @@ type AgentPolicies = Readonly<{
   wallTimeMs?: number;
   memory?: MemoryPolicy;
   onError?: ErrorPolicy;
+  /** There where the agent may ask. */
+  person?: PersonPolicy;
 }>;
 
 /** Declared tool calls, one after another; needs no model. */

@@ -146,6 +146,19 @@ lentNanoUsd: number
 }
 }
 /**
+ * A person allowed an agent to go on beyond the budget of its session.
+ */
+export interface BudgetRaisedV1 {
+type: "budget.raised"
+version: 1
+data: {
+agent: string
+question: string
+byNanoUsd: number
+task: string
+}
+}
+/**
  * The budget log has not so much to lend: relayed from it.
  */
 export interface BudgetRefusedV1 {
@@ -394,6 +407,50 @@ content: {
 goal: ContentV1
 inputs?: ContentV1
 context?: ContentV1
+}
+}
+/**
+ * An answer of a person goes on to the open session.
+ */
+export interface GoalAnswerForwardedV1 {
+type: "goal.answer-forwarded"
+version: 1
+data: {
+answer: string
+question: string
+decision: ("answered" | "granted" | "denied")
+answeredBy: string
+session: string
+lane: string
+/**
+ * The child session whose agent asked.
+ */
+child?: string
+}
+content?: {
+answer?: ContentV1
+reason?: ContentV1
+}
+}
+/**
+ * An answer of a person arrived on longrein.approvals.
+ */
+export interface GoalAnswerReceivedV1 {
+type: "goal.answer-received"
+version: 1
+data: {
+answer: string
+question: string
+decision: ("answered" | "granted" | "denied")
+answeredBy: string
+/**
+ * The child session whose agent asked.
+ */
+child?: string
+}
+content?: {
+answer?: ContentV1
+reason?: ContentV1
 }
 }
 /**
@@ -864,6 +921,113 @@ content: {
 messages: ContentV1
 input?: ContentV1
 note?: ContentV1
+}
+}
+/**
+ * An answer that does not count, and why.
+ */
+export interface PersonAnswerRefusedV1 {
+type: "person.answer-refused"
+version: 1
+data: {
+question: string
+answeredBy: string
+/**
+ * Address of the answer.
+ */
+answer: string
+because: ("unknown-question" | "already-answered" | "timed-out" | "withdrawn" | "not-a-choice")
+}
+}
+/**
+ * A person answered, on longrein.approvals. The first answer that fits counts.
+ */
+export interface PersonAnsweredV1 {
+type: "person.answered"
+version: 1
+data: {
+question: string
+decision: ("answered" | "granted" | "denied")
+answeredBy: string
+}
+content?: {
+answer?: ContentV1
+reason?: ContentV1
+}
+}
+/**
+ * An agent waits for the answer of a person.
+ */
+export interface PersonAskedV1 {
+type: "person.asked"
+version: 1
+data: {
+question: string
+agent: string
+task: string
+attempt: number
+step: number
+agentName: string
+about: ("question" | "budget" | "failure")
+to?: string
+dueAtMs?: number
+amountNanoUsd?: number
+modelCallId?: string
+/**
+ * The session of the goal, where this is a child session of it.
+ */
+root?: string
+}
+content: {
+question: ContentV1
+choices?: ContentV1
+}
+}
+/**
+ * Nobody answered in time: the question goes to somebody else too.
+ */
+export interface PersonEscalatedV1 {
+type: "person.escalated"
+version: 1
+data: {
+question: string
+agent: string
+to: string
+dueAtMs: number
+count: number
+/**
+ * The session of the goal, where this is a child session of it.
+ */
+root?: string
+}
+content: {
+question: ContentV1
+choices?: ContentV1
+}
+}
+/**
+ * What became of a question. There is one for each that was asked.
+ */
+export interface PersonSettledV1 {
+type: "person.settled"
+version: 1
+data: {
+question: string
+agent: string
+outcome: ("answered" | "default" | "timed-out" | "withdrawn")
+decision?: ("answered" | "granted" | "denied")
+answeredBy?: string
+/**
+ * Address of the answer that counts.
+ */
+answer?: string
+/**
+ * The session of the goal, where this is a child session of it.
+ */
+root?: string
+}
+content?: {
+answer?: ContentV1
 }
 }
 /**
@@ -1643,6 +1807,7 @@ export interface TurnEvents {
   'agent.provisioned': AgentProvisionedV1;
   'agent.started': AgentStartedV1;
   'budget.allotted': BudgetAllottedV1;
+  'budget.raised': BudgetRaisedV1;
   'budget.requested': BudgetRequestedV1;
   'budget.reserved': BudgetReservedV1;
   'budget.returned': BudgetReturnedV1;
@@ -1653,6 +1818,7 @@ export interface TurnEvents {
   'delivery.acknowledged': DeliveryAcknowledgedV1;
   'delivery.refused': DeliveryRefusedV1;
   'goal.admitted': GoalAdmittedV1;
+  'goal.answer-forwarded': GoalAnswerForwardedV1;
   'goal.cancel-forwarded': GoalCancelForwardedV1;
   'goal.cancelled': GoalCancelledV1;
   'goal.ended': GoalEndedV1;
@@ -1666,6 +1832,10 @@ export interface TurnEvents {
   'model.deferred': ModelDeferredV1;
   'model.denied': ModelDeniedV1;
   'model.requested': ModelRequestedV1;
+  'person.answer-refused': PersonAnswerRefusedV1;
+  'person.asked': PersonAskedV1;
+  'person.escalated': PersonEscalatedV1;
+  'person.settled': PersonSettledV1;
   'plan.accepted': PlanAcceptedV1;
   'plan.proposed': PlanProposedV1;
   'plan.rejected': PlanRejectedV1;
@@ -1704,6 +1874,7 @@ export interface InputEvents {
   'budget.granted': BudgetGrantedV1;
   'budget.refused': BudgetRefusedV1;
   'child.ended': ChildEndedV1;
+  'goal.answer-received': GoalAnswerReceivedV1;
   'goal.cancel-received': GoalCancelReceivedV1;
   'goal.received': GoalReceivedV1;
   'goal.signal-received': GoalSignalReceivedV1;
@@ -1714,6 +1885,7 @@ export interface InputEvents {
   'model.attempt-failed': ModelAttemptFailedV1;
   'model.completed': ModelCompletedV1;
   'model.failed': ModelFailedV1;
+  'person.answered': PersonAnsweredV1;
   'range.stored': RangeStoredV1;
   'session.cancel-requested': SessionCancelRequestedV1;
   'session.ended': SessionEndedV1;
@@ -1738,6 +1910,7 @@ export const eventTypes = [
   'agent.started',
   'budget.allotted',
   'budget.granted',
+  'budget.raised',
   'budget.refused',
   'budget.requested',
   'budget.reserved',
@@ -1750,6 +1923,8 @@ export const eventTypes = [
   'delivery.acknowledged',
   'delivery.refused',
   'goal.admitted',
+  'goal.answer-forwarded',
+  'goal.answer-received',
   'goal.cancel-forwarded',
   'goal.cancel-received',
   'goal.cancelled',
@@ -1773,6 +1948,11 @@ export const eventTypes = [
   'model.denied',
   'model.failed',
   'model.requested',
+  'person.answer-refused',
+  'person.answered',
+  'person.asked',
+  'person.escalated',
+  'person.settled',
   'plan.accepted',
   'plan.proposed',
   'plan.rejected',

@@ -538,6 +538,62 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.raised:v1",
+  "title": "BudgetRaisedV1",
+  "description": "A person allowed an agent to go on beyond the budget of its session.",
+  "x-record": "turn",
+  "x-writers": [
+   "worker-pool"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.raised"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "byNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "agent",
+     "question",
+     "byNanoUsd",
+     "task"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:budget.refused:v1",
   "title": "BudgetRefusedV1",
   "description": "The budget log has not so much to lend: relayed from it.",
@@ -1498,6 +1554,176 @@ export const eventSchemas: readonly JsonObject[] = [
    "version",
    "data",
    "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.answer-forwarded:v1",
+  "title": "GoalAnswerForwardedV1",
+  "description": "An answer of a person goes on to the open session.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.answer-forwarded"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "answer": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "decision": {
+      "type": "string",
+      "enum": [
+       "answered",
+       "granted",
+       "denied"
+      ]
+     },
+     "answeredBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The child session whose agent asked."
+     }
+    },
+    "required": [
+     "answer",
+     "question",
+     "decision",
+     "answeredBy",
+     "session",
+     "lane"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "answer": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.answer-received:v1",
+  "title": "GoalAnswerReceivedV1",
+  "description": "An answer of a person arrived on longrein.approvals.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.answer-received"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "answer": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "decision": {
+      "type": "string",
+      "enum": [
+       "answered",
+       "granted",
+       "denied"
+      ]
+     },
+     "answeredBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The child session whose agent asked."
+     }
+    },
+    "required": [
+     "answer",
+     "question",
+     "decision",
+     "answeredBy"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "answer": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
   ]
  },
  {
@@ -3421,6 +3647,422 @@ export const eventSchemas: readonly JsonObject[] = [
    "version",
    "data",
    "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:person.answer-refused:v1",
+  "title": "PersonAnswerRefusedV1",
+  "description": "An answer that does not count, and why.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "person.answer-refused"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "answeredBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "answer": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512,
+      "description": "Address of the answer."
+     },
+     "because": {
+      "type": "string",
+      "enum": [
+       "unknown-question",
+       "already-answered",
+       "timed-out",
+       "withdrawn",
+       "not-a-choice"
+      ]
+     }
+    },
+    "required": [
+     "question",
+     "answeredBy",
+     "answer",
+     "because"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:person.answered:v1",
+  "title": "PersonAnsweredV1",
+  "description": "A person answered, on longrein.approvals. The first answer that fits counts.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "person.answered"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "decision": {
+      "type": "string",
+      "enum": [
+       "answered",
+       "granted",
+       "denied"
+      ]
+     },
+     "answeredBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     }
+    },
+    "required": [
+     "question",
+     "decision",
+     "answeredBy"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "answer": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:person.asked:v1",
+  "title": "PersonAskedV1",
+  "description": "An agent waits for the answer of a person.",
+  "x-record": "turn",
+  "x-writers": [
+   "worker-pool"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "person.asked"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "step": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "agentName": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "about": {
+      "type": "string",
+      "enum": [
+       "question",
+       "budget",
+       "failure"
+      ]
+     },
+     "to": {
+      "type": "string",
+      "maxLength": 128
+     },
+     "dueAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "amountNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "modelCallId": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "root": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session of the goal, where this is a child session of it."
+     }
+    },
+    "required": [
+     "question",
+     "agent",
+     "task",
+     "attempt",
+     "step",
+     "agentName",
+     "about"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "choices": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "question"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:person.escalated:v1",
+  "title": "PersonEscalatedV1",
+  "description": "Nobody answered in time: the question goes to somebody else too.",
+  "x-record": "turn",
+  "x-writers": [
+   "worker-pool"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "person.escalated"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "to": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "dueAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "count": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "root": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session of the goal, where this is a child session of it."
+     }
+    },
+    "required": [
+     "question",
+     "agent",
+     "to",
+     "dueAtMs",
+     "count"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "choices": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "question"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:person.settled:v1",
+  "title": "PersonSettledV1",
+  "description": "What became of a question. There is one for each that was asked.",
+  "x-record": "turn",
+  "x-writers": [
+   "worker-pool"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "person.settled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "question": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "outcome": {
+      "type": "string",
+      "enum": [
+       "answered",
+       "default",
+       "timed-out",
+       "withdrawn"
+      ]
+     },
+     "decision": {
+      "type": "string",
+      "enum": [
+       "answered",
+       "granted",
+       "denied"
+      ]
+     },
+     "answeredBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "answer": {
+      "type": "string",
+      "maxLength": 512,
+      "description": "Address of the answer that counts."
+     },
+     "root": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session of the goal, where this is a child session of it."
+     }
+    },
+    "required": [
+     "question",
+     "agent",
+     "outcome"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "answer": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
   ]
  },
  {
@@ -6846,6 +7488,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:budget.allotted:v1"
       },
       {
+       "$ref": "urn:longrein:event:budget.raised:v1"
+      },
+      {
        "$ref": "urn:longrein:event:budget.requested:v1"
       },
       {
@@ -6874,6 +7519,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:goal.admitted:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:goal.answer-forwarded:v1"
       },
       {
        "$ref": "urn:longrein:event:goal.cancel-forwarded:v1"
@@ -6913,6 +7561,18 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:model.requested:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:person.answer-refused:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:person.asked:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:person.escalated:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:person.settled:v1"
       },
       {
        "$ref": "urn:longrein:event:plan.accepted:v1"
@@ -7096,6 +7756,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:child.ended:v1"
      },
      {
+      "$ref": "urn:longrein:event:goal.answer-received:v1"
+     },
+     {
       "$ref": "urn:longrein:event:goal.cancel-received:v1"
      },
      {
@@ -7124,6 +7787,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:model.failed:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:person.answered:v1"
      },
      {
       "$ref": "urn:longrein:event:range.stored:v1"
@@ -7683,7 +8349,7 @@ export const publicSchemas: readonly JsonObject[] = [
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:public:approval-decision:v1",
   "title": "ApprovalDecisionV1",
-  "description": "What a person decided about a tool call that waits for them, on longrein.approvals. The key is the session id.",
+  "description": "What a person answered to a question that waits for them, on longrein.approvals. The key is the session id.",
   "type": "object",
   "additionalProperties": false,
   "required": [
@@ -7707,14 +8373,15 @@ export const publicSchemas: readonly JsonObject[] = [
    "decision": {
     "enum": [
      "granted",
-     "denied"
+     "denied",
+     "answered"
     ]
    },
    "decidedBy": {
     "type": "string",
     "minLength": 1,
     "maxLength": 512,
-    "description": "Who decided; for a critical call it must be someone other than who asked."
+    "description": "Who decided; it stands in the log."
    },
    "argumentsHash": {
     "type": "string",
@@ -7724,6 +8391,105 @@ export const publicSchemas: readonly JsonObject[] = [
    "reason": {
     "type": "string",
     "maxLength": 4096
+   },
+   "answer": {
+    "description": "The answer itself, any JSON value. Needed where the decision is `answered`; one of the choices where the question has some."
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:approval-request:v1",
+  "title": "ApprovalRequestV1",
+  "description": "A question that waits for a person, or what became of it, on longrein.approvals. The newest of an approval counts. The key is the session id.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "session",
+   "approval",
+   "state",
+   "task",
+   "agent",
+   "at"
+  ],
+  "properties": {
+   "session": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The session of the goal; an answer names it."
+   },
+   "approval": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "description": "The id that an answer names."
+   },
+   "state": {
+    "enum": [
+     "open",
+     "answered",
+     "default",
+     "timed-out",
+     "withdrawn"
+    ]
+   },
+   "question": {
+    "type": "string",
+    "description": "What is asked, in words."
+   },
+   "choices": {
+    "type": "array",
+    "items": {
+     "type": "string"
+    },
+    "maxItems": 32
+   },
+   "about": {
+    "enum": [
+     "question",
+     "budget",
+     "failure"
+    ]
+   },
+   "to": {
+    "type": "string",
+    "maxLength": 128,
+    "description": "Who is asked; anybody may answer."
+   },
+   "dueAt": {
+    "type": "string",
+    "description": "ISO 8601, UTC; what happens then is said by the agent's template."
+   },
+   "decision": {
+    "enum": [
+     "answered",
+     "granted",
+     "denied"
+    ]
+   },
+   "answeredBy": {
+    "type": "string",
+    "maxLength": 512
+   },
+   "task": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "agent": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "tenant": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "at": {
+    "type": "string",
+    "description": "ISO 8601, UTC"
    }
   }
  },

@@ -2,7 +2,7 @@
 import { everyLaneTopic, readLaneTable } from '../chassis/host/read-lane-table.ts';
 import { createKafkaLog, type KafkaLogOptions } from '../chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../chassis/log/port.ts';
-import { type ApprovalDecision, publishDecision } from './approval.ts';
+import { type ApprovalDecision, type ApprovalOptions, publishDecision } from './approval.ts';
 import { type CancelOptions, publishCancel } from './cancel.ts';
 import { readCursor } from './cursor.ts';
 import { endingOf, HarnessClosedError } from './errors.ts';
@@ -130,10 +130,13 @@ export class Harness {
     return publishSignal(this.log, of, { ...options, name });
   }
 
-  /** Publishes what a person decided about a tool call. */
-  approve(decision: ApprovalDecision): Promise<Published> {
+  /**
+   * Publishes what a person answered to a question. The first answer that fits counts; what became of this one is said
+   * in the session's log (`person.settled`, `person.answer-refused`).
+   */
+  approve(decision: ApprovalDecision, options: ApprovalOptions = {}): Promise<Published> {
     this.refuseClosed();
-    return publishDecision(this.log, decision);
+    return publishDecision(this.log, decision, options);
   }
 
   /** A session by its id (`ses_…`), or by its goal's id. Asks nobody. */

@@ -2,7 +2,7 @@
 export type { DataOf, EventType, SeenEvent } from '../../schemas/event.ts';
 export type { JsonObject, JsonValue } from '../../schemas/json.ts';
 export { LongreinError } from '../chassis/errors.ts';
-export type { ApprovalDecision } from './approval.ts';
+export type { ApprovalDecision, ApprovalOptions } from './approval.ts';
 export type { CancelOptions } from './cancel.ts';
 export {
   CursorInvalidError,

@@ -1,5 +1,5 @@
 import { sessionId } from '../chassis/protocol/ids.ts';
-import type { ApprovalDecision } from './approval.ts';
+import type { ApprovalDecision, ApprovalOptions } from './approval.ts';
 import type { CancelOptions } from './cancel.ts';
 import { endingOf, HarnessClosedError } from './errors.ts';
 import type { FollowOptions, Harness } from './harness.ts';
@@ -63,7 +63,10 @@ export class Session {
   }
 
   /** See Harness.approve. */
-  approve(decision: Omit<ApprovalDecision, 'session'>): Promise<Published> {
-    return this.harness.approve({ ...decision, session: this.id });
+  approve(
+    decision: Omit<ApprovalDecision, 'session'>,
+    options: ApprovalOptions = {},
+  ): Promise<Published> {
+    return this.harness.approve({ ...decision, session: this.id }, options);
   }
 }

@@ -4,7 +4,7 @@ import { limits } from '../../schemas/limits.ts';
 import { goalLogId, keyLogId } from '../chassis/protocol/ids.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { deliveriesOf } from './deliveries.ts';
-import { evolve, type GoalLog, type IntakeState, type KeyLog } from './state.ts';
+import { type Answer, evolve, type GoalLog, type IntakeState, type KeyLog } from './state.ts';
 
 const refusedFix = 'send less with the goal, or let the operator raise the limits of the topics';
 
@@ -73,12 +73,22 @@ function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
   return event('goal.queued', { keyLog: keyLogId(tenant, key), session });
 }
 
-/** What goes on to the session that runs: signals in their order, and one cancel. */
-function forward({ received, cancel, signals = [] }: GoalLog): Draft[] {
+function forwardAnswer(answer: Answer, { session, lane }: GoalLog['received']): Draft {
+  const { value, reason, ...data } = answer;
+  const content = {
+    ...(value === undefined ? {} : { answer: json(value) }),
+    ...(reason === undefined ? {} : { reason: text(reason) }),
+  };
+  return event('goal.answer-forwarded', { ...data, session, lane }, content);
+}
+
+/** What goes on to the session that runs: signals and answers in their order, and one cancel. */
+function forward({ received, cancel, signals = [], answers = [] }: GoalLog): Draft[] {
   const { session, lane } = received;
-  const told = signals.map(({ signal, name, payload }) =>
+  const signalled = signals.map(({ signal, name, payload }) =>
     event('goal.signal-forwarded', { signal, name, session, lane }, { payload: json(payload) }),
   );
+  const told = [...signalled, ...answers.map((answer) => forwardAnswer(answer, received))];
   if (cancel === null || cancel.forwarded) return told;
   const { requestedBy, reason } = cancel;
   const stop = { session, lane, requestedBy };
@@ -125,6 +135,7 @@ const answered: ReadonlySet<string> = new Set([
   'goal.received',
   'goal.cancel-received',
   'goal.signal-received',
+  'goal.answer-received',
   'key.requested',
   'key.granted',
   'key.refused',

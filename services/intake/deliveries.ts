@@ -85,6 +85,19 @@ function forwardSignal(seen: SeenEvent<'goal.signal-forwarded'>): Delivery {
   return { to: 'log', topic: sessionTopic(lane), session, identity, event: signalled };
 }
 
+function forwardAnswer(seen: SeenEvent<'goal.answer-forwarded'>): Delivery {
+  const { session, child, lane, answer: id, question, decision, answeredBy } = seen.data;
+  const { answer, reason } = seen.content ?? {};
+  const content = {
+    ...(answer === undefined ? {} : { answer: json(bodyOf(answer)) }),
+    ...(reason === undefined ? {} : { reason: text(textOf(reason)) }),
+  };
+  const answered = event('person.answered', { question, decision, answeredBy }, content);
+  const identity = ['answer', id];
+  const to = child ?? session;
+  return { to: 'log', topic: sessionTopic(lane), session: to, identity, event: answered };
+}
+
 const toKeys = (
   target: string,
   identity: string[],
@@ -119,6 +132,8 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
       return [forwardCancel(seen)];
     case 'goal.signal-forwarded':
       return [forwardSignal(seen)];
+    case 'goal.answer-forwarded':
+      return [forwardAnswer(seen)];
     case 'goal.ended':
       if (seen.data.keyLog === undefined) return [];
       return [toKeys(seen.data.keyLog, ['released', own], event('key.released', { goalLog: own }))];

@@ -27,11 +27,17 @@ function headerOf({ headers }: LogRecord, name: keyof typeof headerLengthMax): s
 const goalIdOf = (record: LogRecord, id: string | undefined): string =>
   headerOf(record, 'ce_id') ?? id ?? `${record.topic}/${record.partition}/${record.offset}`;
 
+/** What a record is told from others by, where it brings no id of its own. */
+export const placeOf = (record: LogRecord): string => goalIdOf(record, undefined);
+
 const sourceOf = (record: LogRecord): string => headerOf(record, 'ce_source') ?? '';
 
-function inputOf(
+/** An input of a goal log. */
+export function inputOf(
   goalLog: string,
-  draft: Draft<'goal.received' | 'goal.cancel-received' | 'goal.signal-received'>,
+  draft: Draft<
+    'goal.received' | 'goal.cancel-received' | 'goal.signal-received' | 'goal.answer-received'
+  >,
   at: { identity: string | readonly string[]; record: LogRecord; written: Written },
 ): GoalInput {
   const body: InputBody = {
@@ -119,7 +125,7 @@ function signalled(
   const tenant = given.tenant ?? defaultTenant;
   const source = given.source ?? sourceOf(record);
   const session = of.startsWith('ses_') ? of : sessionId(tenant, source, of);
-  const signal = goalIdOf(record, undefined);
+  const signal = placeOf(record);
   const draft = event('goal.signal-received', { signal, name }, { payload: json(payload) });
   const written = { tenant, principal: '', labels: {} };
   return inputOf(goalLogId(session), draft, { identity: ['signal', signal], record, written });

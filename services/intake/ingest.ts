@@ -1,11 +1,13 @@
-import { goalsTopic, keysTopic } from '../../schemas/topics.ts';
+import { approvalsTopic, goalsTopic, keysTopic } from '../../schemas/topics.ts';
 import type { Catalog } from '../chassis/catalog/catalog.ts';
 import { toError } from '../chassis/errors.ts';
 import type { Host } from '../chassis/host/host.ts';
 import { whileAway } from '../chassis/host/patience.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import type { LogRecord, Membership, PartitionName, Reader } from '../chassis/log/port.ts';
+import { answerInput, writeLetter } from './answer-input.ts';
 import { type GoalInput, goalInput, type LaneOf } from './goal-input.ts';
+import { type ParsedAnswer, parseAnswer } from './parse-answer.ts';
 import { type ParsedGoal, parseGoal } from './parse-goal.ts';
 
 export type IngestOptions = Readonly<{
@@ -16,22 +18,30 @@ export type IngestOptions = Readonly<{
   onFatal: (error: Error) => void;
 }>;
 
-type Position = { next: number; acknowledged: number; waiting: Set<number> };
+type Position = {
+  readonly at: PartitionName;
+  next: number;
+  acknowledged: number;
+  waiting: Set<number>;
+};
 
 /** So long a goal waits before its keys are asked for again. */
 const keysAgainMs = 2_000;
 
-/** The name under which positions on the goals topic are kept among the watermarks. */
-const markName = 'intake-goals';
+const keyOf = ({ topic, partition }: PartitionName): string => `${topic}/${partition}`;
+
+/** The name under which positions on a topic are kept among the watermarks. */
+const markOf = (topic: string): string =>
+  topic === goalsTopic ? 'intake-goals' : 'intake-approvals';
 
 /**
- * Reads the goals topic and writes each record as an input into its goal log. At least once: input ids make repeats
- * harmless, so a position only moves past records whose input the broker has.
+ * Reads goals and the answers of people, and writes each record as an input into its goal log. At least once: input ids
+ * make repeats harmless, so a position only moves past records whose input, or dead letter, the broker has.
  */
 export class GoalIngest {
-  private readonly positions = new Map<number, Position>();
+  private readonly positions = new Map<string, Position>();
   private readonly options: IngestOptions;
-  private wanted: ReadonlySet<number> = new Set();
+  private wanted: ReadonlySet<string> = new Set();
   private reader: Reader | undefined;
   private membership: Membership | undefined;
   private host: Host | undefined;
@@ -51,7 +61,7 @@ export class GoalIngest {
         this.options.ports.logger.error({ ...at, error: error.message }, 'goals cannot be read'),
       onInterruption: () => undefined,
     });
-    this.membership = await log.join('longrein.intake.goals', [goalsTopic], {
+    this.membership = await log.join('longrein.intake.goals', [goalsTopic, approvalsTopic], {
       onAssignment: (partitions) => this.assign(partitions),
       onCrash: (error) => this.options.onFatal(error),
     });
@@ -67,32 +77,36 @@ export class GoalIngest {
   }
 
   private assign(partitions: readonly PartitionName[]): void {
-    this.wanted = new Set(partitions.map((at) => at.partition));
-    for (const partition of this.positions.keys()) {
-      if (this.wanted.has(partition)) continue;
-      this.reader?.unassign({ topic: goalsTopic, partition });
-      this.positions.delete(partition);
+    this.wanted = new Set(partitions.map(keyOf));
+    for (const [key, { at }] of this.positions) {
+      if (this.wanted.has(key)) continue;
+      this.reader?.unassign(at);
+      this.positions.delete(key);
     }
     for (const at of partitions) {
-      if (this.positions.has(at.partition)) continue;
-      const wanted = (): boolean => this.wanted.has(at.partition) && !this.stopped;
-      const patience = { ports: this.options.ports, what: `reading of ${goalsTopic}`, wanted };
+      if (this.positions.has(keyOf(at))) continue;
+      const wanted = (): boolean => this.isWanted(at);
+      const patience = { ports: this.options.ports, what: `reading of ${at.topic}`, wanted };
       whileAway(patience, () => this.open(at)).catch((thrown: unknown) => this.warn(thrown));
     }
   }
 
+  private isWanted(at: PartitionName): boolean {
+    return this.wanted.has(keyOf(at)) && !this.stopped;
+  }
+
   private async open(at: PartitionName): Promise<void> {
-    const mark = await this.host?.externalMark(markName, at);
-    const bounds = (await this.options.ports.log.bounds(goalsTopic)).get(at.partition);
+    const mark = await this.host?.externalMark(markOf(at.topic), at);
+    const bounds = (await this.options.ports.log.bounds(at.topic)).get(at.partition);
     const low = bounds?.low ?? 0;
     const next = Math.max(low, mark ?? low);
-    if (!this.wanted.has(at.partition) || this.positions.has(at.partition)) return;
-    this.positions.set(at.partition, { next, acknowledged: next, waiting: new Set() });
+    if (!this.isWanted(at) || this.positions.has(keyOf(at))) return;
+    this.positions.set(keyOf(at), { at, next, acknowledged: next, waiting: new Set() });
     this.reader?.assign(at, next);
   }
 
   private take(at: PartitionName, records: readonly LogRecord[]): void {
-    const position = this.positions.get(at.partition);
+    const position = this.positions.get(keyOf(at));
     if (position === undefined) return;
     for (const record of records) {
       position.next = record.offset + 1;
@@ -102,27 +116,63 @@ export class GoalIngest {
   }
 
   private write(read: LogRecord, position: Position): void {
-    const { catalog } = this.options;
-    const { codec, clock } = this.options.ports;
+    const { clock } = this.options.ports;
     // A producer's clock may be fast, or none at all: nothing in a session may be later than now, or without a time.
     const nowMs = clock.nowMs();
     const timestampMs = read.timestampMs < 0 ? nowMs : Math.min(read.timestampMs, nowMs);
     const record = { ...read, timestampMs };
-    const parsed = parseGoal(record, { codec, catalog });
-    const input = this.keyed(() => goalInput(record, parsed, this.options.laneOf), parsed.kind);
-    if (input === undefined) {
+    if (position.at.topic !== goalsTopic) this.answer(record, position);
+    else if (!this.goal(record, position))
       clock.after(keysAgainMs, () => this.write(read, position));
-      return;
-    }
+  }
+
+  /** False where it has to wait for its keys. */
+  private goal(record: LogRecord, position: Position): boolean {
+    const { catalog, laneOf, ports } = this.options;
+    const parsed = parseGoal(record, { codec: ports.codec, catalog });
+    const input = this.keyed(() => goalInput(record, parsed, laneOf), parsed.kind);
+    if (input !== undefined) this.append(input, record, position);
+    return input !== undefined;
+  }
+
+  private answer(record: LogRecord, position: Position): void {
+    const parsed = parseAnswer(record, this.options.ports.codec);
+    if (parsed.kind === 'request') this.passed(record, position);
+    else if (parsed.kind === 'answer')
+      this.append(answerInput(record, parsed.answer), record, position);
+    else this.refuse(record, parsed, position);
+  }
+
+  /** Nobody's session is named: the dead letter is all that says so. */
+  private refuse(
+    record: LogRecord,
+    problem: Extract<ParsedAnswer, { kind: 'problem' }>,
+    position: Position,
+  ): void {
+    const { ports } = this.options;
+    const { topic, partition, offset } = record;
+    ports.logger.warn({ topic, partition, offset, ...problem.reason }, 'an answer cannot be read');
+    const wanted = (): boolean => this.isWanted(position.at);
+    const patience = { ports, what: 'a dead letter', wanted };
+    whileAway(patience, () => writeLetter(ports, record, problem))
+      .then(() => this.passed(record, position))
+      .catch((thrown: unknown) => this.warn(thrown));
+  }
+
+  private append(input: GoalInput, record: LogRecord, position: Position): void {
     const traceparent = this.options.ports.tracer.step('goal received', {
       parent: record.headers['traceparent'] ?? '',
       seed: input.id,
       attributes: () => ({ 'longrein.goal_log': input.body.session }),
     });
-    this.host?.appendInput(keysTopic, { ...input, traceparent }, () => {
-      position.waiting.delete(record.offset);
-      position.acknowledged = Math.min(position.next, ...position.waiting);
-    });
+    this.host?.appendInput(keysTopic, { ...input, traceparent }, () =>
+      this.passed(record, position),
+    );
+  }
+
+  private passed({ offset }: LogRecord, position: Position): void {
+    position.waiting.delete(offset);
+    position.acknowledged = Math.min(position.next, ...position.waiting);
   }
 
   /**
@@ -150,19 +200,19 @@ export class GoalIngest {
     this.save().catch((thrown: unknown) => {
       logger.warn(
         { error: toError(thrown).message },
-        'positions of the goals topic not written; later',
+        'positions on public topics not written; later',
       );
     });
   }
 
-  private readonly saved = new Map<number, number>();
+  private readonly saved = new Map<string, number>();
 
   private async save(): Promise<void> {
-    for (const [partition, { acknowledged }] of this.positions) {
-      if ((this.saved.get(partition) ?? -1) >= acknowledged) continue;
-      await this.host?.writeExternalMark(markName, { topic: goalsTopic, partition }, acknowledged);
-      this.saved.set(partition, acknowledged);
-      await this.membership?.commit([{ topic: goalsTopic, partition, offset: acknowledged }]);
+    for (const [key, { at, acknowledged }] of this.positions) {
+      if ((this.saved.get(key) ?? -1) >= acknowledged) continue;
+      await this.host?.writeExternalMark(markOf(at.topic), at, acknowledged);
+      this.saved.set(key, acknowledged);
+      await this.membership?.commit([{ ...at, offset: acknowledged }]);
     }
   }
 

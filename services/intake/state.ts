@@ -1,4 +1,4 @@
-import { bodyOf, type DataOf, type SeenEvent } from '../../schemas/event.ts';
+import { bodyOf, type DataOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
@@ -11,6 +11,10 @@ import { addressOf } from '../chassis/protocol/service-logic.ts';
 type Ending = DataOf<'goal.ended'>['status'];
 
 export type Signal = Readonly<{ signal: string; name: string; payload: JsonValue }>;
+
+/** What a person answered to a question of the session. */
+export type Answer = DataOf<'goal.answer-received'> &
+  Readonly<{ value?: JsonValue; reason?: string }>;
 
 export type GoalLog = Readonly<{
   kind: 'goal';
@@ -27,7 +31,9 @@ export type GoalLog = Readonly<{
   undelivered: readonly string[];
   /** Signals that are not passed on yet, oldest first. */
   signals?: readonly Signal[];
-  /** Addresses of signals that are on their way: the goal does not depend on them. */
+  /** Answers of people that are not passed on yet, oldest first. */
+  answers?: readonly Answer[];
+  /** Addresses of signals and answers that are on their way: the goal does not depend on them. */
   signalsSent?: readonly string[];
   /** Why the goal can get no session: the broker will never take what would open it or queue it. */
   refused?: Readonly<{ code: string; message: string }>;
@@ -50,6 +56,7 @@ const delivered: ReadonlySet<string> = new Set([
   'goal.cancelled',
   'goal.cancel-forwarded',
   'goal.signal-forwarded',
+  'goal.answer-forwarded',
 ]);
 
 /** Whether an event of a goal log leads to a write to another log. */
@@ -89,6 +96,11 @@ function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
       const signalsSent = [...(log.signalsSent ?? []), addressOf(event)];
       return { ...log, signals: left, signalsSent };
     }
+    case 'goal.answer-forwarded': {
+      const answers = (log.answers ?? []).filter(({ answer }) => answer !== event.data.answer);
+      const signalsSent = [...(log.signalsSent ?? []), addressOf(event)];
+      return { ...log, answers, signalsSent };
+    }
     case 'goal.ended':
       return { ...log, phase: 'over', endRecorded: true };
     case 'delivery.acknowledged': {
@@ -123,6 +135,18 @@ function refuse(log: GoalLog, { data, content }: SeenEvent<'delivery.refused'>):
   return { ...log, undelivered, refused };
 }
 
+function answered(log: GoalLog, event: SeenEvent<'goal.answer-received'>): GoalLog {
+  const { answers = [] } = log;
+  if (log.phase === 'over' || answers.length >= limits.signalsWaitingMax) return log;
+  const { answer: value, reason } = event.content ?? {};
+  const answer: Answer = {
+    ...event.data,
+    ...(value === undefined ? {} : { value: bodyOf(value) }),
+    ...(reason === undefined ? {} : { reason: textOf(reason) }),
+  };
+  return { ...log, answers: [...answers, answer] };
+}
+
 function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
   switch (event.type) {
     case 'key.granted':
@@ -145,6 +169,8 @@ function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
         signals: [...signals, { signal, name, payload: bodyOf(event.content.payload) }],
       };
     }
+    case 'goal.answer-received':
+      return answered(log, event);
     case 'session.ended':
       return log.phase === 'admitted' ? { ...log, ended: event.data.status } : log;
     default: {

@@ -3,6 +3,7 @@
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
+import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { endedBecause, foldEnded } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { agentRulesOf } from './agent-rules.ts';
@@ -100,6 +101,20 @@ function onChild(
   return spend(next, child, seen.data.costNanoUsd);
 }
 
+/** A person allowed more: what the goal and the task may cost grows; a budget that nobody set stays away. */
+function raise(state: ModelGatewayState, { data }: SeenEvent<'budget.raised'>): ModelGatewayState {
+  const { budgetNanoUsd, tasks = {} } = state;
+  const owner = taskOfPlan(data.task);
+  const task = memberOf(tasks, owner);
+  const raised = task && { ...task, budgetNanoUsd: task.budgetNanoUsd + data.byNanoUsd };
+  if (budgetNanoUsd === null && raised === undefined) return state;
+  return {
+    ...state,
+    budgetNanoUsd: budgetNanoUsd === null ? null : budgetNanoUsd + data.byNanoUsd,
+    ...(raised === undefined ? {} : { tasks: withMember(tasks, owner, raised) }),
+  };
+}
+
 function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
     case 'session.opened': {
@@ -131,6 +146,8 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       const abandoned = abandonedNanoUsd(state, call);
       return { ...spend(state, memberOf(state.calls, call), abandoned), calls };
     }
+    case 'budget.raised':
+      return raise(state, seen);
     case 'budget.requested':
     case 'budget.granted':
     case 'budget.refused':

@@ -12,6 +12,7 @@ import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logi
 import { settleComposites } from './composite.ts';
 import { evolve } from './evolve.ts';
 import { cancelBegunTasks, closeWhenQuiet, stopIfAsked } from './finish.ts';
+import { refuseStrays } from './questions.ts';
 import { deliveriesOf } from './relays.ts';
 import { settleAttempts } from './retry.ts';
 import { scheduleDue } from './schedule.ts';
@@ -24,6 +25,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['decision.failed'] as const),
   ...(['session.completed', 'session.failed', 'result.published'] as const),
   ...(['plan.accepted', 'plan.rejected', 'task.completed', 'task.failed'] as const),
+  ...(['person.asked', 'person.answered', 'person.settled'] as const),
   // What the end of a session waits for.
   ...(['delivery.acknowledged', 'delivery.refused'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
@@ -43,6 +45,7 @@ function decide(state: SupervisorState, input: DecideInput): readonly Draft[] {
   stopIfAsked(proposal);
   advance(proposal, input);
   cancelBegunTasks(proposal);
+  refuseStrays(proposal);
   alignTimers(proposal);
   closeWhenQuiet(proposal, input.openCalls);
   return proposal.drafts;

@@ -107,8 +107,10 @@ function afterEvent(before: TaskState, machine: Persisted, event: SeenEvent): Ta
   switch (event.type) {
     case 'task.spread':
       return { ...task, spread: spreadAt(event) };
-    case 'task.scheduled':
-      return { ...task, dueAtMs: event.data.deadlineAtMs, fired: null, failure: null };
+    case 'task.scheduled': {
+      const { waiting: _before, ...rest } = task;
+      return { ...rest, dueAtMs: event.data.deadlineAtMs, fired: null, failure: null };
+    }
     case 'task.retry-scheduled':
       return { ...task, dueAtMs: event.data.dueAtMs, fired: null };
     case 'task.completed':

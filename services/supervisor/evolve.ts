@@ -21,6 +21,7 @@ import {
 } from './evolve-sessions.ts';
 import { evolveTask, newTask } from './evolve-task.ts';
 import { noLoop } from './loop.ts';
+import { evolveQuestion, isWaiting } from './questions.ts';
 import { isSettled, type StopReason, type SupervisorState, type TaskState } from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
 
@@ -102,6 +103,14 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
       return withLiving(state, event.data.agent, event.service);
     case 'agent.cleaned-up':
       return withLiving(state, event.data.agent, undefined);
+    case 'person.asked':
+    case 'person.escalated':
+    case 'person.settled':
+      // Who reads longrein.approvals hears of it first.
+      return withLiving(evolveQuestion(state, event), addressOf(event), event.service);
+    case 'person.answered':
+    case 'person.answer-refused':
+      return evolveQuestion(state, event);
     case 'sandbox.leased':
       return withLiving(state, event.data.sandbox, event.service);
     case 'sandbox.released':
@@ -229,6 +238,8 @@ function onFired(state: SupervisorState, event: SeenEvent<'timer.fired'>): Super
     return withStop(state, { as: 'failed', code: 'SESSION_TIMEOUT', message });
   }
   const fired = addressOf(event);
-  const tasks = state.tasks.map((task) => (timerOf(task) === timer ? { ...task, fired } : task));
+  const tasks = state.tasks.map((task) =>
+    timerOf(task) === timer && !isWaiting(task) ? { ...task, fired } : task,
+  );
   return { ...state, tasks };
 }

@@ -11,6 +11,7 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
+import type { KnownQuestion, Waiting } from './questions.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
 
@@ -49,6 +50,8 @@ export type TaskState = Readonly<{
   loop?: LoopState;
   /** A fan-out whose branches run in child sessions, while it runs. */
   spread?: SpreadState;
+  /** Its agent waits for a person: its time stands still. */
+  waiting?: Waiting;
 }>;
 
 /** What became of a branch: an output, a failure, or null where it was stopped before it came to either. */
@@ -139,6 +142,10 @@ export type SupervisorState = Readonly<{
   planVersion?: string;
   /** By session id. */
   sessions?: Readonly<Record<string, ChildSession>>;
+  /** Questions to people, by id. */
+  questions?: Readonly<Record<string, KnownQuestion>>;
+  /** Answers that do not count and of which nobody has said so yet. */
+  strays?: readonly DataOf<'person.answer-refused'>[];
 }>;
 
 export const initialState: SupervisorState = {

@@ -9,6 +9,7 @@ import { sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
+import { isWaiting } from './questions.ts';
 import { isComposite, type SupervisorState, type TaskState } from './state.ts';
 
 const prefix = 'supervisor/';
@@ -44,7 +45,8 @@ function wantedTimers(state: SupervisorState): ReadonlyMap<string, number> {
     wanted.set(sessionTimer, state.timeoutAtMs);
   for (const task of state.tasks) {
     const timer = timerOf(task);
-    if (timer !== undefined && task.fired === null) wanted.set(timer, task.dueAtMs);
+    if (timer !== undefined && task.fired === null && !isWaiting(task))
+      wanted.set(timer, task.dueAtMs);
     const wakeAtMs = task.machine.value === 'scheduled' ? task.loop?.wakeAtMs : undefined;
     if (typeof wakeAtMs === 'number') wanted.set(wakeTimerOf(task), wakeAtMs);
   }

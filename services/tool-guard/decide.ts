@@ -120,7 +120,15 @@ function deny(call: string, tool: string, denial: Denial): Draft {
   return event('tool.denied', { call, tool, code, check }, content);
 }
 
+/** A pool asks the person itself, and sends here only what is no proper question. */
+function refuseQuestion(call: string, { tool }: GuardedCall): Draft {
+  const message = `"${tool}" is no call that anybody carries out.`;
+  const fix = 'List it in the tools of the agent; then the agent asks.';
+  return deny(call, tool, { code: 'PERSON_NOT_CALLED', check: 'known', message, fix });
+}
+
 function permit(call: string, guarded: GuardedCall, tool: ToolDefinition): Draft {
+  if (tool.runner.kind === 'person') return refuseQuestion(call, guarded);
   return event('tool.permitted', {
     call,
     tool: guarded.tool,

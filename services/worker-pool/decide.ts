@@ -24,6 +24,7 @@ import { type EndedBecause, endedBecause, endings } from '../chassis/effects/end
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import { hashOf, sha256 } from '../chassis/protocol/hash.ts';
 import { callId } from '../chassis/protocol/ids.ts';
+import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { evolve } from './evolve.ts';
 import { cancelDrafts, completeDrafts, failDrafts, taskFailedDraft } from './finish.ts';
@@ -31,6 +32,8 @@ import { spentText } from './model-limits.ts';
 import { modelMove } from './model-loop.ts';
 import type { ModelRequest, Move, ToolRequest } from './move.ts';
 import { procedureMove } from './procedure.ts';
+import { askDrafts, askingOf, isQuestion, questionDrafts } from './questions.ts';
+import { deliveriesOf } from './requests.ts';
 import { awaitsEarlier, resumed, resumedAgent } from './resume.ts';
 import {
   type AgentEntry,
@@ -38,6 +41,7 @@ import {
   agentOfWallTimer,
   initialState,
   type PoolState,
+  questionOfTimer,
   timerOf,
   wallTimerOf,
 } from './state.ts';
@@ -72,10 +76,12 @@ function moveOf({ definition, entry, state }: Case): Move {
 }
 
 function toolDrafts(at: Case, requests: readonly ToolRequest[]): Draft[] {
-  const { session, agent, entry } = at;
+  const { session, agent, entry, definition } = at;
   const { task, attempt, name: agentName } = entry;
-  return requests.map(({ step, tool, arguments: given, modelCallId }, index) => {
+  return requests.flatMap((request, index) => {
+    const { step, tool, arguments: given, modelCallId } = request;
     const call = callId(session, agent, entry.calls + index + 1);
+    if (isQuestion(definition, request)) return askDrafts(at, call, askingOf(request));
     const head = { call, agent, task, attempt, step, agentName, tool };
     const data = modelCallId === undefined ? head : { ...head, modelCallId };
     return event('tool.requested', data, { arguments: json(given) });
@@ -139,10 +145,15 @@ function moveDrafts(at: Case): Draft[] {
       const timer = timerOf(agent, entry.usage.modelCalls);
       return [event('timer.set', { timer, dueAtMs: nowMs + move.delayMs })];
     }
+    case 'ask-person': {
+      const { kind: _kind, ...asking } = move;
+      const id = callId(at.session, agent, entry.calls + 1);
+      return askDrafts(at, id, { ...asking, step: entry.usage.steps });
+    }
     case 'complete':
       return completeDrafts(agent, entry, move.output);
     case 'fail':
-      return failDrafts(agent, entry, move.failure);
+      return failDrafts(at, move.failure);
   }
 }
 
@@ -175,11 +186,12 @@ function withoutDefinition(agent: string, entry: AgentEntry): Draft[] {
   return [taskFailedDraft(agent, entry, failure)];
 }
 
-function outOfTime({ agent, entry, definition }: Case): Draft[] {
+function outOfTime(at: Case): Draft[] {
+  const { entry, definition } = at;
   const message =
     `Agent "${definition.name}" did not end within its ${definition.wallTimeMs} ms (wallTimeMs). ` +
     `Raise the limit, or give it a smaller task. So far: ${spentText(entry.usage)}.`;
-  return failDrafts(agent, entry, {
+  return failDrafts(at, {
     code: 'WALL_TIME',
     class: 'timeout',
     retryable: true,
@@ -189,6 +201,15 @@ function outOfTime({ agent, entry, definition }: Case): Draft[] {
 
 const endedOf = (state: PoolState, { task, attempt }: AgentEntry): EndedBecause | undefined =>
   endedBecause(state.ended, task, attempt);
+
+/** What was settled about questions, and what follows from it. */
+function afterQuestions(state: PoolState, at: Case, settled: readonly Draft[]): Draft[] {
+  const proposal = beginProposal(state, (now, seen) => evolve(now, seen, at.pool));
+  for (const draft of settled) proposal.write(draft);
+  const entry = memberOf(proposal.state.agents, at.agent);
+  if (entry === undefined) return [...proposal.drafts];
+  return [...proposal.drafts, ...agentDrafts(proposal.state, [at.agent, entry], at)];
+}
 
 const liveStates = new Set(['created', 'provisioned', 'running', 'waiting']);
 
@@ -201,7 +222,7 @@ function agentDrafts(
   const because = endedOf(state, entry);
   if (because !== undefined) {
     return machine !== undefined && liveStates.has(machine.value)
-      ? cancelDrafts(agent, entry, because)
+      ? cancelDrafts({ agent, entry, state }, because)
       : [];
   }
   const definition = memberOf(state.definitions, entry.name);
@@ -209,6 +230,8 @@ function agentDrafts(
   const one: Case = { ...at, agent, entry, definition, state };
   if (machine === undefined) return awaitsEarlier(state, entry) ? [] : beginDrafts(one);
   if (entry.wall?.fired === true && liveStates.has(machine.value)) return outOfTime(one);
+  const settled = questionDrafts(one);
+  if (settled.length > 0) return afterQuestions(state, one, settled);
   return machine.value === 'running' ? moveDrafts(one) : [];
 }
 
@@ -220,13 +243,14 @@ const answerTypes: ReadonlySet<EventType> = new Set<EventType>([
   'model.completed',
   'model.failed',
   'model.denied',
+  'person.answered',
 ]);
 
 function isCause(seen: SeenEvent, pool: string): boolean {
   if (seen.type === 'task.scheduled') return seen.data.pool === pool;
   if (seen.type === 'timer.fired') {
     const { timer } = seen.data;
-    return (agentOfTimer(timer) ?? agentOfWallTimer(timer)) !== undefined;
+    return (agentOfTimer(timer) ?? agentOfWallTimer(timer) ?? questionOfTimer(timer)) !== undefined;
   }
   return answerTypes.has(seen.type) || endings.has(seen.type);
 }
@@ -245,5 +269,6 @@ export function createWorkerPoolLogic(pool: string): ServiceLogic<PoolState, Poo
       const at = { session: input.session.session, nowMs: input.nowMs, pool };
       return sortedEntries(state.agents).flatMap((entry) => agentDrafts(state, entry, at));
     },
+    deliveries: deliveriesOf,
   };
 }

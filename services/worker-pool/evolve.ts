@@ -6,22 +6,24 @@
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
-import { agentFold, foldAgent } from '../../state-machines/agent/agent-machine.ts';
+import { agentFold } from '../../state-machines/agent/agent-machine.ts';
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { workersOfPlan } from '../chassis/catalog/plan-agents.ts';
 import { foldEnded } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import { type Change, changed, moved, withAgent } from './agent-change.ts';
 import { askedModel, completedModel, failedModel } from './evolve-model.ts';
+import {
+  answeredPerson,
+  askedPerson,
+  escalatedPerson,
+  raisedBudget,
+  settledPerson,
+} from './evolve-person.ts';
+import { cancelledTimer, firedTimer, setTimer } from './evolve-timer.ts';
 import { askedTool, endedTool, startedTool } from './evolve-tool.ts';
 import { forgetAllEarlier, forgetEarlier, resumed, withoutAgent } from './resume.ts';
-import {
-  type AgentEntry,
-  agentId,
-  agentOfTimer,
-  agentOfWallTimer,
-  newAgent,
-  type PoolState,
-} from './state.ts';
+import { type AgentEntry, agentId, newAgent, type PoolState } from './state.ts';
 
 /** Only what this pool's tasks name: the state stays small. */
 function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): PoolState {
@@ -47,11 +49,6 @@ function schedule(state: PoolState, seen: SeenEvent<'task.scheduled'>, pool: str
   };
 }
 
-const withAgent = (state: PoolState, agent: string, entry: AgentEntry): PoolState => ({
-  ...state,
-  agents: withMember(state.agents, agent, entry),
-});
-
 function created(state: PoolState, { data }: SeenEvent<'agent.created'>): PoolState {
   const { agent, task, resumes } = data;
   const entry = memberOf(state.agents, agent);
@@ -62,24 +59,6 @@ function created(state: PoolState, { data }: SeenEvent<'agent.created'>): PoolSt
   const open = Object.entries(state.open).filter(([, owner]) => owner !== resumes);
   const rest = forgetEarlier({ ...state, open: Object.fromEntries(open) }, task);
   return withAgent(rest, agent, { ...goesOn, machine });
-}
-
-type Change = (entry: AgentEntry) => Partial<AgentEntry>;
-
-/**
- * Moves the agent's machine, and with it what `change` says. Nothing changes where the machine
- * refuses.
- */
-function moved(
-  state: PoolState,
-  agent: string | undefined,
-  step: { seen: SeenEvent; change?: Change },
-) {
-  const entry = agent === undefined ? undefined : memberOf(state.agents, agent);
-  if (agent === undefined || entry?.machine === undefined) return state;
-  const machine = foldAgent(entry.machine, step.seen);
-  if (machine === entry.machine) return state;
-  return withAgent(state, agent, { ...entry, ...step.change?.(entry), machine });
 }
 
 const modelAgentOf = (state: PoolState, agent: string | undefined): ModelAgent | undefined => {
@@ -139,36 +118,33 @@ function started(state: PoolState, seen: SeenEvent<'tool.permitted' | 'tool.clai
   return withAgent(state, agent, { ...entry, ...change(entry) });
 }
 
-function setTimer(state: PoolState, seen: SeenEvent<'timer.set'>): PoolState {
-  const { record, index } = seen;
-  const retry = { timer: seen.data.timer, record, index, fired: false };
-  const walled = agentOfWallTimer(seen.data.timer);
-  const entry = walled === undefined ? undefined : memberOf(state.agents, walled);
-  if (walled !== undefined)
-    return entry === undefined ? state : withAgent(state, walled, { ...entry, wall: retry });
-  const change = ({ model }: AgentEntry) => ({ model: { ...model, retry } });
-  return moved(state, agentOfTimer(seen.data.timer), { seen, change });
+function asked(state: PoolState, seen: SeenEvent<'person.asked'>): PoolState {
+  const { question, agent } = seen.data;
+  const next = moved(state, agent, { seen, change: (entry) => askedPerson(entry, seen) });
+  return next === state ? state : { ...next, open: withMember(next.open, question, agent) };
 }
 
-function firedWall(state: PoolState, agent: string, { data }: SeenEvent<'timer.fired'>): PoolState {
-  const entry = memberOf(state.agents, agent);
-  const wall = entry?.wall;
-  if (entry === undefined || wall === undefined || wall.fired) return state;
-  if (wall.record !== data.record || wall.index !== data.index) return state;
-  return withAgent(state, agent, { ...entry, wall: { ...wall, fired: true } });
+function raised(state: PoolState, { data }: SeenEvent<'budget.raised'>): PoolState {
+  const entry = memberOf(state.agents, data.agent);
+  if (entry === undefined) return state;
+  return withAgent(state, data.agent, { ...entry, ...raisedBudget(entry, data.byNanoUsd) });
 }
 
-function firedTimer(state: PoolState, seen: SeenEvent<'timer.fired'>): PoolState {
-  const { timer, record, index } = seen.data;
-  const walled = agentOfWallTimer(timer);
-  if (walled !== undefined) return firedWall(state, walled, seen);
-  const agent = agentOfTimer(timer);
-  const retry = agent === undefined ? undefined : memberOf(state.agents, agent)?.model.retry;
-  if (retry === undefined || retry.record !== record || retry.index !== index) return state;
-  const change = ({ model }: AgentEntry) => ({
-    model: { ...model, retry: { ...retry, fired: true } },
-  });
-  return moved(state, agent, { seen, change });
+function foldQuestion(
+  state: PoolState,
+  seen: SeenEvent<'person.asked' | 'person.answered' | 'person.escalated' | 'person.settled'>,
+): PoolState {
+  const { question } = seen.data;
+  switch (seen.type) {
+    case 'person.asked':
+      return asked(state, seen);
+    case 'person.answered':
+      return changed(state, question, (entry) => answeredPerson(entry, seen));
+    case 'person.escalated':
+      return changed(state, question, (entry) => escalatedPerson(entry, seen));
+    case 'person.settled':
+      return answered(state, question, { seen, change: (entry) => settledPerson(entry, seen) });
+  }
 }
 
 /** A task that failed before it had an agent. */
@@ -186,11 +162,18 @@ function foldEnding(state: PoolState, seen: SeenEvent): PoolState {
   return isOver ? forgetEarlier(next, seen.data.task) : next;
 }
 
+/** Answers of people find a child session by the goal of its parent. */
+function opened(state: PoolState, { data, content }: SeenEvent<'session.opened'>): PoolState {
+  const context = bodyOf(content.context, {});
+  if (data.parent === undefined) return { ...state, context };
+  return { ...state, context, root: data.goalLog.replace(/^goal_/, '') };
+}
+
 /** Events of the session and of its tasks; the same object when they change nothing. */
 function foldWork(state: PoolState, seen: SeenEvent, pool: string): PoolState {
   switch (seen.type) {
     case 'session.opened':
-      return { ...state, context: bodyOf(seen.content.context, {}) };
+      return opened(state, seen);
     case 'plan.accepted':
       return pin(state, seen, pool);
     case 'task.scheduled':
@@ -235,10 +218,19 @@ export function evolve(state: PoolState, seen: SeenEvent, pool: string): PoolSta
     case 'model.failed':
     case 'model.denied':
       return answered(state, seen.data.call, { seen, change: (entry) => failedModel(entry, seen) });
+    case 'person.asked':
+    case 'person.answered':
+    case 'person.escalated':
+    case 'person.settled':
+      return foldQuestion(state, seen);
     case 'timer.set':
       return setTimer(state, seen);
     case 'timer.fired':
       return firedTimer(state, seen);
+    case 'timer.cancelled':
+      return cancelledTimer(state, seen);
+    case 'budget.raised':
+      return raised(state, seen);
     default:
       return foldWork(state, seen, pool);
   }

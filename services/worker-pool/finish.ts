@@ -4,7 +4,8 @@
 
 import { type ContentDraft, type Draft, event, text } from '../../schemas/event.ts';
 import type { EndedBecause } from '../chassis/effects/ended-work.ts';
-import type { AgentEntry, Failure } from './state.ts';
+import { withdrawDrafts } from './questions.ts';
+import type { AgentEntry, Failure, PoolState } from './state.ts';
 
 const cleanedUp = (agent: string): Draft => event('agent.cleaned-up', { agent });
 
@@ -33,9 +34,13 @@ export function taskFailedDraft(agent: string, entry: AgentEntry, failure: Failu
   return event('task.failed', data, { message: text(message) });
 }
 
-export function failDrafts(agent: string, entry: AgentEntry, failure: Failure): Draft[] {
+/** The agent that ends. */
+export type Ending = Readonly<{ agent: string; entry: AgentEntry; state: PoolState }>;
+
+export function failDrafts({ agent, entry, state }: Ending, failure: Failure): Draft[] {
   const { code, class: kind } = failure;
   return [
+    ...withdrawDrafts(agent, entry, state),
     ...timersOff(entry),
     event('agent.failed', { agent, code, class: kind, ...entry.usage }),
     taskFailedDraft(agent, entry, failure),
@@ -44,6 +49,11 @@ export function failDrafts(agent: string, entry: AgentEntry, failure: Failure): 
 }
 
 /** Its task or session ended; a wait that was set is taken back. */
-export function cancelDrafts(agent: string, entry: AgentEntry, because: EndedBecause): Draft[] {
-  return [...timersOff(entry), event('agent.cancelled', { agent, because }), cleanedUp(agent)];
+export function cancelDrafts({ agent, entry, state }: Ending, because: EndedBecause): Draft[] {
+  return [
+    ...withdrawDrafts(agent, entry, state),
+    ...timersOff(entry),
+    event('agent.cancelled', { agent, because }),
+    cleanedUp(agent),
+  ];
 }

@@ -7,7 +7,7 @@ import type { AgentEntry, Failure, ToolCallEntry, Usage } from './state.ts';
 const nanoUsdPerUsd = 1_000_000_000;
 
 /** Money as people read it: `$0.0042`. */
-function dollars(nanoUsd: number): string {
+export function dollars(nanoUsd: number): string {
   const whole = Math.floor(nanoUsd / nanoUsdPerUsd);
   const rest = String(nanoUsd % nanoUsdPerUsd).padStart(9, '0');
   return `$${whole}.${rest.replace(/0+$/, '').padEnd(2, '0')}`;
@@ -66,8 +66,10 @@ function spending(definition: ModelAgent, entry: AgentEntry): Move | undefined {
     const message = `Agent "${name}" has used its ${tokensMax} tokens (tokensMax) and is not done. Raise the limit, or give it a smaller task.`;
     return stopped(definition, entry, { code: 'TOKEN_LIMIT', class: 'limit', message });
   }
-  if (costNanoUsdMax === undefined || costNanoUsd < costNanoUsdMax) return undefined;
-  const message = `Agent "${name}" has spent its ${dollars(costNanoUsdMax)} (costNanoUsdMax) and is not done. Raise the limit, or give it a smaller task.`;
+  const most =
+    costNanoUsdMax === undefined ? undefined : costNanoUsdMax + (entry.raisedNanoUsd ?? 0);
+  if (most === undefined || costNanoUsd < most) return undefined;
+  const message = `Agent "${name}" has spent its ${dollars(most)} (costNanoUsdMax) and is not done. Raise the limit, or give it a smaller task.`;
   return stopped(definition, entry, { code: 'COST_LIMIT', class: 'budget', message });
 }
 

@@ -15,6 +15,7 @@ import { expressionFailure } from './failures.ts';
 import { limitReached, stopped } from './model-limits.ts';
 import { failed, type ModelRequest, type Move, type Scope } from './move.ts';
 import { complaintOf, type Output, outputRules, readOutput } from './output.ts';
+import { moreBudget } from './questions.ts';
 import { finalFailure } from './resume.ts';
 import type { AgentEntry, Failure, ModelFailure, ToolCallEntry } from './state.ts';
 import { withinWindow } from './window-move.ts';
@@ -75,11 +76,13 @@ function afterFailure(
   failure: ModelFailure,
 ): Move | Readonly<{ again: number | undefined }> {
   const { tries, retry } = entry.model;
+  if (failure.pardoned === true) return { again: entry.fallback };
   if (!failure.retryable || tries >= definition.modelAttemptsMax) {
     const again = fallbackOf(definition, entry, failure);
     if (again !== undefined) return { again };
     const { code, class: kind, retryable, message } = failure;
-    return failed({ code, class: kind, retryable, message });
+    const given = { code, class: kind, retryable, message };
+    return moreBudget(definition, entry, given) ?? failed(given);
   }
   if (retry?.fired === true) return { again: entry.fallback };
   const delayMs = backOffMs(tries, failure.address, failure.retryAfterMs);
@@ -186,6 +189,13 @@ function refusedTool(definition: ModelAgent, tools: readonly ToolCallEntry[]): M
   return failed({ ...failure, message: `Call of "${tool}": ${failure.message}` });
 }
 
+/** The limit that was reached; where it is one of costs, a person may be asked first. */
+function stoppedBy(definition: ModelAgent, entry: AgentEntry): Move | undefined {
+  const stop = limitReached(definition, entry);
+  if (stop?.kind !== 'fail') return stop;
+  return moreBudget(definition, entry, stop.failure) ?? stop;
+}
+
 /** What follows from the newest answer and what its calls gave. */
 function afterAnswer(definition: ModelAgent, entry: AgentEntry, scope: Scope): Move {
   const { usage, tools, fallback } = entry;
@@ -194,7 +204,7 @@ function afterAnswer(definition: ModelAgent, entry: AgentEntry, scope: Scope): M
   if (answer.toolCalls.length === 0) {
     const end = conclude(definition, entry, answer);
     if (!('repair' in end)) return end;
-    return limitReached(definition, entry) ?? ask(definition, entry, scope, { ...next, ...end });
+    return stoppedBy(definition, entry) ?? ask(definition, entry, scope, { ...next, ...end });
   }
   const isDue = (_: unknown, index: number): boolean => !tools[index]?.call;
   const due = answer.toolCalls.filter(isDue);
@@ -202,7 +212,7 @@ function afterAnswer(definition: ModelAgent, entry: AgentEntry, scope: Scope): M
   return (
     unknownCall(tools) ??
     refusedTool(definition, tools) ??
-    limitReached(definition, entry) ??
+    stoppedBy(definition, entry) ??
     ask(definition, entry, scope, next)
   );
 }

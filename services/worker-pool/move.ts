@@ -30,7 +30,16 @@ export type ModelRequest = Readonly<{
   summarises?: readonly number[];
 }>;
 
+/** Asks a person for something that is no call of the agent. */
+export type PersonRequest = Readonly<{
+  kind: 'ask-person';
+  about: 'budget';
+  question: string;
+  amountNanoUsd: number;
+}>;
+
 export type Move =
+  | PersonRequest
   | Readonly<{ kind: 'call-tools'; requests: readonly ToolRequest[] }>
   | ModelRequest
   | Readonly<{ kind: 'wait'; delayMs: number }>

@@ -125,7 +125,7 @@ export function resumed(state: PoolState, entry: AgentEntry): AgentEntry | undef
   const earlier = earlierOf(state, entry);
   const kind = definitionOf(state, entry)?.kind;
   if (earlier === undefined || kind === undefined) return undefined;
-  const { wall: _wall, summary: _summary, ...kept } = earlier;
+  const { wall: _wall, summary: _summary, questions: _asked, ...kept } = earlier;
   const { answer, finishReason, step = 0 } = earlier.model;
   const talked =
     earlier.usage.modelCalls > 0 ? agentId(earlier.task, earlier.attempt) : earlier.continues;

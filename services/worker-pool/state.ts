@@ -11,6 +11,7 @@ import type { Persisted } from '../../state-machines/fold.ts';
 import type { ModelAnswer } from '../chassis/context/messages.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
+import type { AskedQuestion } from '../chassis/effects/questions.ts';
 import type { ContextLedger } from './context-window.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
@@ -22,6 +23,29 @@ export type Failure = Readonly<{
   retryable: boolean;
   message: string;
 }>;
+
+export type Decision = DataOf<'person.answered'>['decision'];
+
+/** What a person said, as the agent gets it. */
+export type Reply = Readonly<{
+  decision: Decision;
+  answeredBy: string;
+  answer: JsonValue;
+  reason?: string;
+}>;
+
+/** A question that nobody settled yet; a call of `ask_person` has the same id. */
+export type Question = AskedQuestion &
+  Readonly<{
+    about: DataOf<'person.asked'>['about'];
+    text: string;
+    /** How many of those who are asked besides were asked. */
+    escalations: number;
+    /** When the newest of those who were asked is out of time. */
+    timer?: WaitingTimer;
+    reply?: Reply;
+    amountNanoUsd?: number;
+  }>;
 
 /** One tool call of an agent; neither `result` nor `failure` while it is open. */
 export type ToolCallEntry = Readonly<{
@@ -38,7 +62,13 @@ export type ToolCallEntry = Readonly<{
 }>;
 
 /** `address` is that of the event that said so: back-off draws its jitter from it. */
-export type ModelFailure = Failure & Readonly<{ retryAfterMs: number; address: string }>;
+export type ModelFailure = Failure &
+  Readonly<{
+    retryAfterMs: number;
+    address: string;
+    /** The call is made again all the same. */
+    pardoned?: true;
+  }>;
 
 /** A timer of an agent: where it was set, and whether it is over. */
 export type WaitingTimer = Readonly<{
@@ -107,6 +137,11 @@ export type AgentEntry = Readonly<{
   ledger?: ContextLedger;
   summary?: SummaryProgress;
   wall?: WaitingTimer;
+  /** By id: what a person was asked, until it is settled. */
+  questions?: Members<Question>;
+  /** What a person allowed beyond the agent's own limit of costs; and that nobody allows more. */
+  raisedNanoUsd?: number;
+  raiseRefused?: true;
   /** The agent of an earlier attempt whose conversation this one goes on with. */
   continues?: string;
 }>;
@@ -124,6 +159,8 @@ export type PoolState = Readonly<{
   agents: Members<AgentEntry>;
   attempts: Members<number>;
   open: Members<string>;
+  /** The session of the goal, where this is a child session of it. */
+  root?: string;
   /** By task: the newest attempt that failed or was stopped, for the next one to go on from. */
   earlier?: Members<AgentEntry>;
 }>;
@@ -175,3 +212,15 @@ export const wallTimerOf = (agent: string): string => `${wallPrefix}${agent}`;
 /** The agent whose wall time this timer is; undefined for other timers. */
 export const agentOfWallTimer = (timer: string): string | undefined =>
   timer.startsWith(wallPrefix) ? timer.slice(wallPrefix.length) : undefined;
+
+const personPrefix = 'worker-pool-person/';
+
+/** The timer of a question; `count` tells those who were asked one after another. */
+export const personTimerOf = (question: string, count: number): string =>
+  `${personPrefix}${question}/${count}`;
+
+/** The question whose time this timer is; undefined for other timers. */
+export function questionOfTimer(timer: string): string | undefined {
+  if (!timer.startsWith(personPrefix)) return undefined;
+  return timer.slice(personPrefix.length, timer.lastIndexOf('/'));
+}

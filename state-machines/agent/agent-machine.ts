@@ -8,7 +8,7 @@ import { assign, setup } from 'xstate';
 import type { SeenEvent } from '../../schemas/event.ts';
 import { createFold, type Persisted } from '../fold.ts';
 
-/** `id` is that of a call or of a timer: what is awaited. */
+/** `id` is that of a call, of a timer or of a question: what is awaited. */
 export type AgentMachineEvent =
   | { type: 'agent.provisioned' }
   | { type: 'agent.started' }
@@ -19,6 +19,8 @@ export type AgentMachineEvent =
   | { type: 'tool.requested'; id: string }
   | { type: 'model.requested'; id: string }
   | { type: 'timer.set'; id: string }
+  | { type: 'person.asked'; id: string }
+  | { type: 'person.settled'; id: string }
   | { type: 'tool.completed'; id: string }
   | { type: 'tool.failed'; id: string }
   | { type: 'tool.denied'; id: string }
@@ -33,7 +35,12 @@ export type AgentMachineContext = { awaited: readonly string[] };
 const idOf = (event: AgentMachineEvent): string => ('id' in event ? event.id : '');
 
 const ask = { guard: 'isNew', target: 'waiting', actions: 'noteAsked' } as const;
-const asks = { 'tool.requested': ask, 'model.requested': ask, 'timer.set': ask } as const;
+const asks = {
+  'tool.requested': ask,
+  'model.requested': ask,
+  'timer.set': ask,
+  'person.asked': ask,
+} as const;
 const answer = [
   { guard: 'isLast', target: 'running', actions: 'settle' },
   { guard: 'isAwaited', actions: 'settle' },
@@ -47,6 +54,7 @@ const answers = {
   'model.failed': answer,
   'model.denied': answer,
   'timer.fired': answer,
+  'person.settled': answer,
 } as const;
 const broken = { 'agent.failed': 'failed', 'agent.cancelled': 'cancelled' } as const;
 const over = { on: { 'agent.cleaned-up': 'cleaned-up' } } as const;
@@ -97,6 +105,9 @@ function agentEventOf(event: SeenEvent): AgentMachineEvent | undefined {
     case 'agent.cancelled':
     case 'agent.cleaned-up':
       return { type: event.type };
+    case 'person.asked':
+    case 'person.settled':
+      return { type: event.type, id: event.data.question };
     case 'timer.set':
     case 'timer.fired':
       return { type: event.type, id: event.data.timer };

@@ -65,7 +65,7 @@ describe('the examples', () => {
     expect(events.slice(3)).toEqual(['report:1', 'report:2', 'report:3', 'report:4', 'report']);
   });
 
-  it('incident-helper: woken by alerts, ends with the one that is critical', async () => {
+  it('incident-helper: woken by alerts, ends with the one that is critical once a person approves', async () => {
     const { session } = await harness.submit({
       plan: 'incident-helper',
       id: `on-call-${process.pid}`,
@@ -78,6 +78,15 @@ describe('the examples', () => {
       if (update.event.type === 'task.expanded' && update.event.data.begins) await alert('shop');
       if (update.event.type === 'task.completed' && update.event.data.task === 'watch:1')
         await alert('search');
+      if (update.event.type === 'person.asked') {
+        const { question: approval } = update.event.data;
+        await watched.approve({
+          approval,
+          decision: 'granted',
+          decidedBy: 'ann',
+          reason: 'Do it.',
+        });
+      }
     }
     const { output } = await watched.result();
     sessions.push(session);
@@ -85,6 +94,7 @@ describe('the examples', () => {
       alerts: 2,
       endedBy: 'when',
       proposal: 'Restart search with twice the memory, then look for the leak.',
+      approval: { decision: 'granted', answer: 'granted', by: 'ann', reason: 'Do it.' },
       seen: [
         { service: 'shop', errors: 1, warnings: 1, worst: 'minor' },
         { service: 'search', errors: 2, warnings: 1, worst: 'critical' },

@@ -7,6 +7,7 @@ import type {
   ProcedureStep,
 } from '../../../schemas/definitions/agent.ts';
 import { expressionViolations, sourceViolations } from './expression-rules.ts';
+import { askPerson } from './person-tool.ts';
 import type { Violation } from './problem.ts';
 import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './rules.ts';
 import type { SchemaCheck } from './tool-rules.ts';
@@ -20,6 +21,7 @@ export function validateAgent(
   return [
     ...unknownNames(agent.tools, catalog.tools, 'tool').map(under('tools')),
     ...memoryViolations(agent),
+    ...personViolations(agent),
     ...(agent.kind === 'model'
       ? modelViolations(agent, catalog, checkSchema)
       : procedureViolations(agent)),
@@ -32,6 +34,25 @@ function memoryViolations({ memory }: AgentDefinition): Violation[] {
   const fix =
     'Remove "memory", or write "kind: none"; give the agent what it has to know as input.';
   return [{ path: ['memory', 'kind'], reason, fix }];
+}
+
+function personViolations({ person, tools, onError }: AgentDefinition): Violation[] {
+  if (person === undefined) return [];
+  const asks = tools.includes(askPerson) || onError?.budgetAskNanoUsd !== undefined;
+  const silent: Violation = {
+    path: ['person'],
+    reason: `The agent says whom to ask, but never asks: its tools do not list "${askPerson}".`,
+    fix: `Add "${askPerson}" to its tools, or remove "person".`,
+  };
+  const { timeoutMs, escalateTo } = person;
+  const endless =
+    timeoutMs === undefined && (escalateTo.length > 0 || person.default !== undefined);
+  const noEnd: Violation = {
+    path: ['person'],
+    reason: 'Nothing follows an unanswered question, because "timeoutMs" is missing.',
+    fix: 'Say with "timeoutMs" how long a person may take, or remove "escalateTo" and "default".',
+  };
+  return [...(asks ? [] : [silent]), ...(endless ? [noEnd] : [])];
 }
 
 function modelViolations(

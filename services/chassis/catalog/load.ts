@@ -20,6 +20,7 @@ import {
   filesOfFolder,
   readSource,
 } from './directory.ts';
+import { askPerson, askPersonTool } from './person-tool.ts';
 import { type CatalogProblem, compareProblems, formatProblems, type Violation } from './problem.ts';
 import { createRegistry, type Entry, type Registry } from './registry.ts';
 import { type CatalogNames, validatePlan } from './rules.ts';
@@ -119,7 +120,7 @@ class Loading {
     const parts = {
       plans: this.plans.values(),
       agents: this.agents.values(),
-      tools: this.tools.values(),
+      tools: { [askPerson]: askPersonTool, ...this.tools.values() },
       pools: this.pools.entries().map(({ value }) => value),
       mcpServers: this.servers.values(),
       models: { ...this.models.values(), ...this.chosen },
@@ -141,7 +142,7 @@ class Loading {
     return {
       pools: this.pools.names(),
       agents: this.agents.names(),
-      tools: this.tools.names(),
+      tools: [...this.tools.names(), askPerson],
       models: [...this.models.names(), ...Object.keys(this.chosen)],
       mcpServers: this.servers.names(),
     };

@@ -5,6 +5,7 @@ import type { McpServerDefinition } from '../../../schemas/definitions/mcp-serve
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { toError } from '../errors.ts';
+import { askPerson } from './person-tool.ts';
 import type { Violation } from './problem.ts';
 import { type CatalogNames, under, unknownName } from './rules.ts';
 
@@ -50,6 +51,7 @@ export function validateTool(
   };
   const server = runner.kind === 'mcp' ? runner.server : undefined;
   return [
+    ...(tool.name === askPerson ? [builtInName] : []),
     ...invalid(inputSchema, 'inputSchema'),
     ...(inputSchema.type === 'object' ? [] : [notAnObject]),
     ...(outputSchema === undefined ? [] : invalid(outputSchema, 'outputSchema')),
@@ -58,6 +60,12 @@ export function validateTool(
       : unknownName(server, catalog.mcpServers, 'MCP server').map(under('runner', 'server'))),
   ];
 }
+
+const builtInName: Violation = {
+  path: ['name'],
+  reason: `"${askPerson}" is the built-in tool that asks a person.`,
+  fix: 'Give the tool another name.',
+};
 
 const notAnObject: Violation = {
   path: ['inputSchema'],

@@ -8,6 +8,7 @@ import type {
   ContextPolicy,
   ErrorPolicy,
   ModelAgent,
+  PersonPolicy,
   ProcedureAgent,
 } from '../../../schemas/definitions/agent.ts';
 import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
@@ -25,6 +26,7 @@ import type {
 } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
+import { askPerson } from './person-tool.ts';
 
 type Optional<T, K extends keyof T> = Readonly<Omit<T, K> & Partial<Pick<T, K>>>;
 
@@ -61,8 +63,8 @@ export type WrittenPlan = Readonly<
 >;
 type WrittenContext = Partial<Omit<ContextPolicy, 'summary'>> &
   Readonly<{ tokensMax: number; summary?: Partial<ContextPolicy['summary']> }>;
-type Written<T extends AgentDefinition> = Omit<T, 'form' | 'onError'> &
-  Readonly<{ onError?: Partial<ErrorPolicy> }>;
+type Written<T extends AgentDefinition> = Omit<T, 'form' | 'onError' | 'person'> &
+  Readonly<{ onError?: Partial<ErrorPolicy>; person?: Partial<PersonPolicy> }>;
 export type WrittenModelAgent = Omit<
   Optional<
     Written<ModelAgent>,
@@ -219,11 +221,22 @@ function completeContext(written: WrittenContext, model: string): ContextPolicy 
   return { overflow: 'omit', keepSteps: 2, pin: [], ...written, summary };
 }
 
-function completeModelAgent({ context, onError, ...written }: WrittenModelAgent): ModelAgent {
+type WrittenAsking = Pick<WrittenModelAgent, 'tools' | 'person' | 'onError'>;
+
+/** Nothing for an agent that asks nobody: it stays as it was before agents could. */
+function completePerson({ tools = [], person, onError }: WrittenAsking) {
+  const asks = tools.includes(askPerson) || onError?.budgetAskNanoUsd !== undefined;
+  if (!asks && person === undefined) return {};
+  return { person: { escalateTo: [], ...person } };
+}
+
+function completeModelAgent(whole: WrittenModelAgent): ModelAgent {
+  const { context, onError, person: _person, ...written } = whole;
   const output = written.outputSchema === undefined ? 'text' : 'json';
   return {
     ...{ ...modelAgentDefaults, output, ...written, form: 2 },
     onError: { ...errorDefaults, ...onError },
+    ...completePerson(whole),
     ...(context === undefined ? {} : { context: completeContext(context, written.model) }),
   };
 }
@@ -235,7 +248,8 @@ export function completeAgent(written: WrittenAgent): AgentDefinition {
     return when === undefined ? step : { ...step, when: when.replace(/^=/, '') };
   });
   const onError = { ...errorDefaults, tools: 'fail', ...written.onError } as const;
-  return { ...written, steps, form: 2, onError };
+  const { person: _person, ...rest } = written;
+  return { ...rest, steps, form: 2, onError, ...completePerson(written) };
 }
 
 const toolDefaults = { timeoutMs: 30_000, argumentBytesMax: 262_144, resultBytesMax: 1_048_576 };

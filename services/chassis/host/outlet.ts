@@ -31,8 +31,8 @@ export type OutletParts = Readonly<{
   learn: (topic: string) => Promise<void> | undefined;
 }>;
 
-const subjectOf = (type: string): string =>
-  type.startsWith('longrein.result.') ? 'result' : 'dead-letter';
+/** `longrein.dead-letter.v1` is of the subject `dead-letter`. */
+const subjectOf = (type: string): string => type.replace(/^longrein\.|\.v\d+$/g, '');
 
 const refusedBy = ({ refusal, message }: AppendError): Refused => ({
   code: refusal === 'too-large' ? 'DELIVERY_TOO_LARGE' : 'DELIVERY_INVALID',

@@ -27,6 +27,7 @@ export const subjects = [
   'watermark',
   'presence',
   'dead-letter',
+  'approval-request',
 ] as const;
 
 const headerBytes = 5;

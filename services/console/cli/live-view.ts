@@ -5,7 +5,7 @@ import { bytes, count, dollars, duration, oneLine, shortId } from './figures.ts'
 /** One line. `mood` says how it is coloured. */
 export interface LiveLine {
   readonly atMs: number;
-  readonly kind: 'goal' | 'session' | 'plan' | 'task' | 'agent' | 'tool' | 'model';
+  readonly kind: 'goal' | 'session' | 'plan' | 'task' | 'agent' | 'tool' | 'model' | 'person';
   readonly name: string;
   readonly text: string;
   readonly mood: 'good' | 'bad' | 'busy' | 'plain';
@@ -31,7 +31,10 @@ export class LiveView {
   take(event: SeenEvent): LiveLine | undefined {
     this.seen += 1;
     const line =
-      workLine(event, this) ?? taskLine(event, this.tasks) ?? callLine(event, this.calls);
+      workLine(event, this) ??
+      personLine(event) ??
+      taskLine(event, this.tasks) ??
+      callLine(event, this.calls);
     if (event.type === 'model.completed') this.providers.add(event.data.provider);
     return line && { atMs: event.atMs, ...line };
   }
@@ -151,6 +154,30 @@ function childLine(event: SeenEvent, tasks: Map<string, number>): Line | undefin
       const { child, status, code } = event.data;
       return (status === 'completed' ? good : bad)('session', shortId(child), code ?? status);
     }
+    default:
+      return undefined;
+  }
+}
+
+function personLine(event: SeenEvent): Line | undefined {
+  switch (event.type) {
+    case 'person.asked': {
+      const { question, to = 'somebody' } = event.data;
+      return busy(
+        'person',
+        to,
+        `is asked (${shortId(question)}): ${words(event.content.question)}`,
+      );
+    }
+    case 'person.escalated':
+      return busy('person', event.data.to, `is asked too (${shortId(event.data.question)})`);
+    case 'person.settled': {
+      const { outcome, decision, answeredBy = 'nobody' } = event.data;
+      if (outcome === 'answered') return good('person', answeredBy, decision ?? outcome);
+      return bad('person', 'nobody', outcome);
+    }
+    case 'person.answer-refused':
+      return bad('person', event.data.answeredBy, `does not count: ${event.data.because}`);
     default:
       return undefined;
   }

@@ -2,6 +2,8 @@
 import { Command, CommanderError, Option } from 'commander';
 import { release } from '../../chassis/config/package-root.ts';
 import { agentsCheck, agentsList, agentsShow } from './commands/agents.ts';
+import { approvalsList } from './commands/approvals.ts';
+import { approvalsAnswer, approvalsApprove, approvalsReject } from './commands/approvals-answer.ts';
 import { deadLettersList, deadLettersShow } from './commands/dead-letters.ts';
 import { deadLettersDiscard, deadLettersRetry } from './commands/dead-letters-act.ts';
 import { demo } from './commands/demo.ts';
@@ -50,6 +52,11 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     name: 'goal',
     about: 'ask for work, watch it, or call it off',
     commands: [goalSubmit, goalFollow, goalSignal, goalCancel],
+  },
+  {
+    name: 'approvals',
+    about: 'what agents ask people, and the answers',
+    commands: [approvalsList, approvalsAnswer, approvalsApprove, approvalsReject],
   },
   { name: 'plan', about: 'what plans say', commands: [planCheck] },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },

@@ -6,6 +6,12 @@ import { createDirectoryBlobs } from '../../../services/chassis/content/blobs.ts
 import { contextsOf, type ModelContext } from '../../../services/chassis/context/model-context.ts';
 import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
 import { createKafkaLog } from '../../../services/chassis/log/kafka/kafka-log.ts';
+import type { LogPort } from '../../../services/chassis/log/port.ts';
+import { Harness } from '../../../services/client/harness.ts';
+import {
+  type ApprovalRequest,
+  readRequests,
+} from '../../../services/console/cli/approvals/topic.ts';
 import { filesOfDocument, temporaryCatalog } from '../../support/document-files.ts';
 import { GoalDesk, type Result } from '../../support/goal-desk.ts';
 import { LiveHost } from '../../support/live-hosts.ts';
@@ -13,7 +19,7 @@ import { examples, stackUnderTest } from '../../support/live-stack.ts';
 import { SessionLogs } from '../../support/session-log.ts';
 import { expectVerified } from '../../support/session-proof.ts';
 
-/** The example of docs/agents.md, as it stands there, on a real broker with a real MCP server. */
+/** The examples of docs/agents.md, as they stand there, on a real broker with a real MCP server. */
 
 const stack = stackUnderTest();
 const directory = temporaryCatalog(filesOfDocument('docs/agents.md'));
@@ -101,3 +107,42 @@ describe('the agent of the document', () => {
     await expectVerified(stack, [result.session]);
   });
 });
+
+describe('the agent of the document that asks a person', () => {
+  it('waits for the answer, which came over longrein.approvals, and says who gave it', async () => {
+    const log = createKafkaLog({ brokers: stack.brokers, clientId: 'approvals-test' });
+    const harness = new Harness({ log });
+    const { session } = await harness.submit({ plan: 'publish-it' });
+    const watched = harness.session(session);
+    const asked: string[] = [];
+    for await (const update of watched.follow()) {
+      if (update.kind !== 'event' || update.event.type !== 'person.asked') continue;
+      const requests = await requestsOf(log, session);
+      expect(requests).toMatchObject([
+        { state: 'open', to: 'release manager', choices: ['publish', 'wait'], task: 'publish' },
+      ]);
+      asked.push(update.event.data.question);
+      const approval = requests[0]?.approval ?? '';
+      const decision = { approval, decision: 'answered', answer: 'publish' } as const;
+      await watched.approve({ ...decision, decidedBy: 'ann' }, { id: `${session}-1` });
+      await watched.approve({ ...decision, decidedBy: 'bob' });
+    }
+    expect((await watched.result()).output).toEqual({ publish: { publish: true, by: 'ann' } });
+    expect(await requestsOf(log, session)).toMatchObject([
+      { approval: asked[0], state: 'answered', answeredBy: 'ann' },
+    ]);
+    await harness.close();
+    await log.close();
+    await expectVerified(stack, [session]);
+  });
+});
+
+/** What the topic says of the session; waits until something is there. */
+async function requestsOf(log: LogPort, session: string): Promise<readonly ApprovalRequest[]> {
+  for (let tries = 0; tries < 100; tries++) {
+    const found = (await readRequests(log)).filter((one) => one.session === session);
+    if (found.length > 0) return found;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return [];
+}
