@@ -256,7 +256,7 @@ function wrongPolicies(): CatalogMistake[] {
       ...{
         at: '7:9',
         reason: /no tool "raed"/,
-        fix: /Did you mean "read"\? Use one of: echo, read/,
+        fix: /Did you mean "read"\? Use one of: ask_person, echo, read/,
       },
     }),
     mistake('memory, which is not there', 'memory: { kind: shared }', {
