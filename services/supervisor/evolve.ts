@@ -129,21 +129,27 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'child.ended':
       return evolveSessions(state, event);
     case 'delivery.acknowledged':
-      if (Object.hasOwn(state.living, addressOf(event.data)))
-        return withLiving(state, addressOf(event.data), undefined);
-      if (state.delivered || addressOf(event.data) !== state.result) return state;
-      return { ...state, delivered: true };
     case 'delivery.refused':
-      if (Object.hasOwn(state.living, addressOf(event.data)))
-        return withLiving(state, addressOf(event.data), undefined);
-      if (state.sessions !== undefined && state.result !== addressOf(event.data))
-        return refusedChild(state, event);
-      // Nothing is left to be tried: the log of the session says so, and nobody waits for it.
-      if (state.replaced !== true || addressOf(event.data) !== state.result) return state;
-      return state.delivered ? state : { ...state, delivered: true };
+      return onDelivery(state, event);
     default:
       return evolveTask(state, event);
   }
+}
+
+/** A write to another log that somebody waits for, or the result, arrived or never will. */
+function onDelivery(
+  state: SupervisorState,
+  event: SeenEvent<'delivery.acknowledged' | 'delivery.refused'>,
+): SupervisorState {
+  const address = addressOf(event.data);
+  if (Object.hasOwn(state.living, address)) return withLiving(state, address, undefined);
+  const isResult = address === state.result;
+  if (event.type === 'delivery.refused') {
+    if (state.sessions !== undefined && !isResult) return refusedChild(state, event);
+    // Nothing is left to be tried: the log of the session says so, and nobody waits for it.
+    if (state.replaced !== true) return state;
+  }
+  return state.delivered || !isResult ? state : { ...state, delivered: true };
 }
 
 /** It waits for the loops that listen to it; nobody else wants it. */
