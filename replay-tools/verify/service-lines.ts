@@ -31,8 +31,9 @@ type Line = {
   entry: ServiceEntry;
   /** Why this line cannot be folded on. */
   blind: Blindness | undefined;
-  /** Record id -> who wants to know the state after it. */
+  /** Record id -> who wants to know the state after it: as its base, or as the last that it foresaw. */
   readonly wanted: Map<string, string[]>;
+  readonly foreseen: Map<string, string[]>;
   open: number;
 };
 
@@ -43,7 +44,15 @@ export type Blindness = Readonly<{
   record: PlacedRecord;
 }>;
 
-type Want = Readonly<{ by: string; service: string; behaviour: number; root: string; at: string }>;
+type Want = Readonly<{
+  by: string;
+  service: string;
+  behaviour: number;
+  root: string;
+  at: string;
+  /** The last record that it foresaw. */
+  foreseen?: string | undefined;
+}>;
 
 const keyOf = ({ name, behaviour, fold }: AnyLogic, root: string): string =>
   `${name}|${behaviour}|${fold}|${root}`;
@@ -55,7 +64,8 @@ function wantOf({ record, verdict }: JudgedRecord): Want | undefined {
   if (body.kind !== 'turn' && body.kind !== 'checkpoint') return undefined;
   const { service, root = '' } = body;
   const common = { by: header.id, service, root };
-  if (body.kind === 'turn') return { ...common, behaviour: body.behaviour, at: body.base };
+  if (body.kind === 'turn')
+    return { ...common, behaviour: body.behaviour, at: body.base, foreseen: body.foreseen.at(-1) };
   return { ...common, behaviour: body.behaviour ?? 1, at: body.cursor.record };
 }
 
@@ -65,10 +75,15 @@ export class ServiceLines {
   private readonly coming = new Map<string, Line>();
   private readonly lineOf = new Map<string, string>();
   private readonly kept = new Map<string, ServiceEntry>();
+  private readonly keptForeseen = new Map<string, ServiceEntry>();
+  /** Record id -> the one that counted right before it. */
+  private readonly previous = new Map<string, string>();
+  private newest = '';
   private readonly events = new Map<string, Cause>();
   /** Service -> addresses of all events that it had to answer. */
   private readonly causes = new Map<string, Set<string>>();
-  private readonly passed: JudgedRecord[] = [];
+  private readonly passed: PlacedRecord[] = [];
+  private readonly byId = new Map<string, PlacedRecord>();
   private readonly session: string;
   /** Why nothing can be folded from the beginning; undefined where it is there. */
   private readonly gone: Blindness | undefined;
@@ -83,12 +98,14 @@ export class ServiceLines {
     }
   }
 
-  private want({ by, root, at }: Want, logic: AnyLogic): void {
+  private want({ by, root, at, foreseen }: Want, logic: AnyLogic): void {
     const key = keyOf(logic, root);
     const among = root === '' ? this.lines : this.coming;
     const line = among.get(key) ?? this.newLine(logic, root);
     among.set(key, line);
     line.wanted.set(at, [...(line.wanted.get(at) ?? []), by]);
+    if (foreseen !== undefined)
+      line.foreseen.set(foreseen, [...(line.foreseen.get(foreseen) ?? []), by]);
     line.open += 1;
     this.lineOf.set(by, key);
   }
@@ -97,7 +114,7 @@ export class ServiceLines {
     const entry = newEntry(logic, this.session);
     // What starts from a checkpoint is folded as soon as it is reached.
     const blind = root === '' ? this.gone : undefined;
-    return { logic, root, entry, blind, wanted: new Map(), open: 0 };
+    return { logic, root, entry, blind, wanted: new Map(), foreseen: new Map(), open: 0 };
   }
 
   /** The state that this record is about, or why there is none; undefined where it refers to nothing before it. */
@@ -108,10 +125,24 @@ export class ServiceLines {
     return this.lines.get(key)?.blind ?? this.gone;
   }
 
+  /**
+   * The state after all that a turn foresaw, where nothing else came between its base and that: then it is the state at
+   * that place, and need not be folded once more. Undefined where it has to be.
+   */
+  foreseenBy(turn: string, { base, foreseen }: TurnBody): ServiceEntry | undefined {
+    let before = base;
+    for (const id of foreseen) {
+      if (this.previous.get(id) !== before) return undefined;
+      before = id;
+    }
+    return this.keptForeseen.get(turn);
+  }
+
   /** The record, which counted, was checked. */
   release(record: string): void {
     const key = this.lineOf.get(record) ?? '';
     this.kept.delete(record);
+    this.keptForeseen.delete(record);
     this.lineOf.delete(record);
     const line = this.lines.get(key);
     if (line === undefined) return;
@@ -131,8 +162,7 @@ export class ServiceLines {
 
   /** A record that counted before this one, by its id. */
   recordBefore(id: string): PlacedRecord | undefined {
-    const found = this.passed.findLast(({ record }) => record.header.id === id);
-    return found !== undefined && isPlaced(found.record) ? found.record : undefined;
+    return this.byId.get(id);
   }
 
   /** Takes the next record of the session. */
@@ -149,7 +179,11 @@ export class ServiceLines {
       this.remember(event, record.offset);
     }
     for (const line of this.lines.values()) this.fold(line, record, step);
-    if (judged.verdict === 'effective') this.passed.push(judged);
+    if (judged.verdict !== 'effective') return;
+    this.passed.push(record);
+    this.byId.set(record.header.id, record);
+    this.previous.set(record.header.id, this.newest);
+    this.newest = record.header.id;
   }
 
   /** What a fork shares came before all that is its own. */
@@ -180,7 +214,7 @@ export class ServiceLines {
     }
     line.entry = readCheckpoint(line.logic, body, record.header.id);
     this.keep(line);
-    for (const one of this.passed) if (isPlaced(one.record)) this.fold(line, one.record, undefined);
+    for (const one of this.passed) this.fold(line, one, undefined);
   }
 
   private fold(line: Line, record: PlacedRecord, step: CoreStep | undefined): void {
@@ -213,6 +247,8 @@ export class ServiceLines {
   private keep(line: Line): void {
     for (const by of line.wanted.get(line.entry.core.last.record) ?? [])
       this.kept.set(by, line.entry);
+    for (const by of line.foreseen.get(line.entry.core.last.record) ?? [])
+      this.keptForeseen.set(by, line.entry);
   }
 }
 

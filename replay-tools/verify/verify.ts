@@ -133,7 +133,9 @@ class Verification {
     body: TurnBody,
     at: Readonly<{ logic: AnyLogic; entry: ServiceEntry }>,
   ): ServiceEntry | undefined {
-    const found = foreseenBy(body, { ...at, lines: this.lines });
+    const found =
+      this.lines.foreseenBy(record.header.id, body) ??
+      foreseenBy(body, { ...at, lines: this.lines });
     if ('unknown' in found) {
       const message = `the record ${found.unknown} that this turn foresaw does not count before it`;
       this.differ(differenceAt(record, { kind: 'base', message, changes: [] }));

@@ -1,5 +1,4 @@
-import type { Verified } from '../../../../replay-tools/verify/gate.ts';
-import { LongreinError, toError } from '../../../chassis/errors.ts';
+import { toError } from '../../../chassis/errors.ts';
 import { type Call, type CommandSpec, flagOption, textOption, writeJson } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { printFailure } from '../failure.ts';
@@ -73,27 +72,15 @@ async function chosen(call: Call): Promise<readonly string[]> {
   return await sessionsOfQuery(call, { sql: statement, parameters });
 }
 
-/** So many sessions are read while others are computed. */
-const atOnce = 4;
-
 /** Verifies many sessions. A release that decides one of them otherwise does not pass. */
 async function gate(call: Call): Promise<ExitCode> {
   const { gateOf } = await import('../../../../replay-tools/verify/gate.ts');
+  const { verifyMany } = await import('../verify-pool.ts');
   const { gateLines } = await import('../../../../replay-tools/verify/gate-text.ts');
   const sessions = await chosen(call);
   const progress = progressOf(call, sessions.length);
-  const verified: Verified[] = [];
-  const rest = [...sessions.entries()];
-  let done = 0;
-  const work = async (): Promise<void> => {
-    for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-      const [index, session] = next;
-      verified[index] = await verifyOne(call, session);
-      done += 1;
-      progress(done);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  const wanted = sessions.map((session) => wantedOf(call, session));
+  const verified = await verifyMany(wanted, progress);
   const found = gateOf(verified);
   tell(
     call,
@@ -102,16 +89,4 @@ async function gate(call: Call): Promise<ExitCode> {
   );
   if (found.differing > 0) return exitCodes.differs;
   return found.unreadable > 0 || found.sessions === 0 ? exitCodes.failed : exitCodes.done;
-}
-
-async function verifyOne(call: Call, session: string): Promise<Verified> {
-  const { withSession } = await import('../session-source.ts');
-  const { verifySession } = await import('../../../../replay-tools/verify/verify.ts');
-  try {
-    return await withSession(wantedOf(call, session), (source) => verifySession(source));
-  } catch (thrown) {
-    // One session that cannot be read must not end the run; the gate does not pass with it.
-    if (!(thrown instanceof LongreinError) || thrown.retryable) throw thrown;
-    return { session, problem: thrown.message };
-  }
 }
