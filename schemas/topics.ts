@@ -35,6 +35,8 @@ export const approvalsTopic = 'longrein.approvals';
 export const keysTopic = 'longrein.keys';
 /** What tenants may spend in a day: one log for each tenant and day. */
 export const budgetsTopic = 'longrein.budgets';
+/** Who may begin in a pool that has limits: one log for each such pool. */
+export const poolsTopic = 'longrein.pools';
 /** The event store's own logs: which ranges of which partitions are fixed and stored. */
 export const sinksTopic = 'longrein.sinks';
 export const watermarksTopic = 'longrein.watermarks';
@@ -92,6 +94,7 @@ export const topics: readonly TopicDefinition[] = [
   }),
   sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator']),
   sessionLog(budgetsTopic, 'budget log id', ['model-gateway']),
+  sessionLog(poolsTopic, 'pool log id', ['supervisor']),
   sessionLog(sinksTopic, 'topic/partition that is stored', ['event-store']),
   stateTopic(watermarksTopic, 'service, topic, partition'),
   stateTopic(registryTopic, 'kind, name'),

@@ -12,4 +12,6 @@ export type PinnedCatalog = Readonly<{
   tools: Readonly<Record<string, ToolDefinition>>;
   /** Model aliases as they were. */
   models: Readonly<Record<string, ModelRoute>>;
+  /** Pools whose tasks ask for a place before they begin; absent where none of the plan's does. */
+  limitedPools?: readonly string[];
 }>;

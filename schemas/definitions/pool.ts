@@ -1,7 +1,22 @@
-/** A named group of workers; a task names the pool that runs it. */
-export type PoolDefinition = Readonly<{
-  name: string;
-  description: string;
-  /** How many tasks one host runs at a time in this pool. */
-  concurrencyMax: number;
+/** What bounds a pool over all hosts, and how it is shared; nothing is bounded that is not there. */
+export type PoolLimits = Readonly<{
+  /** Tasks at a time. */
+  concurrencyMax?: number;
+  /** Tasks of one tenant at a time. */
+  perTenantMax?: number;
+  /** Tasks of one tenant's goals of one key at a time. */
+  perKeyMax?: number;
+  /** Tenant to tasks at a time, in the place of `perTenantMax`. */
+  tenants?: Readonly<Record<string, number>>;
 }>;
+
+/** A named group of workers; a task names the pool that runs it. */
+export type PoolDefinition = PoolLimits &
+  Readonly<{
+    name: string;
+    description: string;
+  }>;
+
+/** Whether tasks of this pool ask for a place before they begin. */
+export const givesPermits = (pool: PoolLimits): boolean =>
+  (pool.concurrencyMax ?? pool.perTenantMax ?? pool.perKeyMax ?? pool.tenants) !== undefined;

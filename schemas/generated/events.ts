@@ -924,6 +924,86 @@ note?: ContentV1
 }
 }
 /**
+ * These attempts may begin: relayed from the log of their pool.
+ */
+export interface PermitGrantedV1 {
+type: "permit.granted"
+version: 1
+data: {
+poolLog: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+/**
+ * When the place is given to somebody else, whatever became of this attempt.
+ */
+untilMs: number
+}[]
+}
+}
+/**
+ * A session asks for places in a pool that has limits, for attempts that could begin now.
+ */
+export interface PermitRequestedV1 {
+type: "permit.requested"
+version: 1
+data: {
+poolLog: string
+pool: string
+lane: string
+/**
+ * Of the goal, where it has one.
+ */
+key?: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+/**
+ * Of the task and of its goal; higher goes first within a tenant.
+ */
+priority: number
+/**
+ * How long the attempt may take, in milliseconds.
+ */
+holdMs: number
+}[]
+}
+}
+/**
+ * A session gives places back, or does not want them any more; and says what became of the attempts.
+ */
+export interface PermitReturnedV1 {
+type: "permit.returned"
+version: 1
+data: {
+poolLog: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+outcome: ("completed" | "failed" | "stopped" | "unused")
+code?: string
+/**
+ * Of the failure, where it failed.
+ */
+class?: string
+}[]
+}
+}
+/**
  * An answer that does not count, and why.
  */
 export interface PersonAnswerRefusedV1 {
@@ -1429,6 +1509,107 @@ fromOffset: number
 }
 }
 /**
+ * A place was not given back long after its attempt must have ended; it is free again.
+ */
+export interface SlotExpiredV1 {
+type: "slot.expired"
+version: 1
+data: {
+session: string
+pool: string
+task: string
+attempt: number
+}
+}
+/**
+ * Places in this pool are given to a session.
+ */
+export interface SlotGrantedV1 {
+type: "slot.granted"
+version: 1
+data: {
+session: string
+lane: string
+tenant: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+/**
+ * When the place is given to somebody else, whatever became of this attempt.
+ */
+untilMs: number
+}[]
+/**
+ * Places that are taken after this.
+ */
+held: number
+/**
+ * Attempts that wait after this.
+ */
+waiting: number
+}
+}
+/**
+ * A session asks for places in this pool: relayed from its log.
+ */
+export interface SlotRequestedV1 {
+type: "slot.requested"
+version: 1
+data: {
+session: string
+lane: string
+tenant: string
+key?: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+/**
+ * Of the task and of its goal; higher goes first within a tenant.
+ */
+priority: number
+/**
+ * How long the attempt may take, in milliseconds.
+ */
+holdMs: number
+}[]
+}
+}
+/**
+ * A session gives places back, or does not want them any more: relayed from its log.
+ */
+export interface SlotReturnedV1 {
+type: "slot.returned"
+version: 1
+data: {
+session: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+outcome: ("completed" | "failed" | "stopped" | "unused")
+code?: string
+/**
+ * Of the failure, where it failed.
+ */
+class?: string
+}[]
+}
+}
+/**
  * A task failed for good.
  */
 export interface TaskAbandonedV1 {
@@ -1832,6 +2013,8 @@ export interface TurnEvents {
   'model.deferred': ModelDeferredV1;
   'model.denied': ModelDeniedV1;
   'model.requested': ModelRequestedV1;
+  'permit.requested': PermitRequestedV1;
+  'permit.returned': PermitReturnedV1;
   'person.answer-refused': PersonAnswerRefusedV1;
   'person.asked': PersonAskedV1;
   'person.escalated': PersonEscalatedV1;
@@ -1848,6 +2031,8 @@ export interface TurnEvents {
   'session.closed': SessionClosedV1;
   'session.completed': SessionCompletedV1;
   'session.failed': SessionFailedV1;
+  'slot.expired': SlotExpiredV1;
+  'slot.granted': SlotGrantedV1;
   'task.abandoned': TaskAbandonedV1;
   'task.cancelled': TaskCancelledV1;
   'task.completed': TaskCompletedV1;
@@ -1885,6 +2070,7 @@ export interface InputEvents {
   'model.attempt-failed': ModelAttemptFailedV1;
   'model.completed': ModelCompletedV1;
   'model.failed': ModelFailedV1;
+  'permit.granted': PermitGrantedV1;
   'person.answered': PersonAnsweredV1;
   'range.stored': RangeStoredV1;
   'session.cancel-requested': SessionCancelRequestedV1;
@@ -1893,6 +2079,8 @@ export interface InputEvents {
   'session.opened': SessionOpenedV1;
   'session.signalled': SessionSignalledV1;
   'sink.opened': SinkOpenedV1;
+  'slot.requested': SlotRequestedV1;
+  'slot.returned': SlotReturnedV1;
   'timer.fired': TimerFiredV1;
   'tool.completed': ToolCompletedV1;
   'tool.failed': ToolFailedV1;
@@ -1948,6 +2136,9 @@ export const eventTypes = [
   'model.denied',
   'model.failed',
   'model.requested',
+  'permit.granted',
+  'permit.requested',
+  'permit.returned',
   'person.answer-refused',
   'person.answered',
   'person.asked',
@@ -1972,6 +2163,10 @@ export const eventTypes = [
   'session.opened',
   'session.signalled',
   'sink.opened',
+  'slot.expired',
+  'slot.granted',
+  'slot.requested',
+  'slot.returned',
   'task.abandoned',
   'task.cancelled',
   'task.completed',

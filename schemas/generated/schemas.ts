@@ -3651,6 +3651,275 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:permit.granted:v1",
+  "title": "PermitGrantedV1",
+  "description": "These attempts may begin: relayed from the log of their pool.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "permit.granted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "poolLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "When the place is given to somebody else, whatever became of this attempt."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "untilMs"
+       ]
+      }
+     }
+    },
+    "required": [
+     "poolLog",
+     "pool",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:permit.requested:v1",
+  "title": "PermitRequestedV1",
+  "description": "A session asks for places in a pool that has limits, for attempts that could begin now.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "permit.requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "poolLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "key": {
+      "type": "string",
+      "minLength": 0,
+      "maxLength": 512,
+      "description": "Of the goal, where it has one."
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "priority": {
+         "type": "integer",
+         "description": "Of the task and of its goal; higher goes first within a tenant."
+        },
+        "holdMs": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "How long the attempt may take, in milliseconds."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "priority",
+        "holdMs"
+       ]
+      }
+     }
+    },
+    "required": [
+     "poolLog",
+     "pool",
+     "lane",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:permit.returned:v1",
+  "title": "PermitReturnedV1",
+  "description": "A session gives places back, or does not want them any more; and says what became of the attempts.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "permit.returned"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "poolLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "outcome": {
+         "type": "string",
+         "enum": [
+          "completed",
+          "failed",
+          "stopped",
+          "unused"
+         ]
+        },
+        "code": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "class": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128,
+         "description": "Of the failure, where it failed."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "outcome"
+       ]
+      }
+     }
+    },
+    "required": [
+     "poolLog",
+     "pool",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:person.answer-refused:v1",
   "title": "PersonAnswerRefusedV1",
   "description": "An answer that does not count, and why.",
@@ -5671,6 +5940,360 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:slot.expired:v1",
+  "title": "SlotExpiredV1",
+  "description": "A place was not given back long after its attempt must have ended; it is free again.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "slot.expired"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "session",
+     "pool",
+     "task",
+     "attempt"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:slot.granted:v1",
+  "title": "SlotGrantedV1",
+  "description": "Places in this pool are given to a session.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "slot.granted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tenant": {
+      "type": "string",
+      "minLength": 0,
+      "maxLength": 512
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "When the place is given to somebody else, whatever became of this attempt."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "untilMs"
+       ]
+      }
+     },
+     "held": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Places that are taken after this."
+     },
+     "waiting": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Attempts that wait after this."
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "tenant",
+     "pool",
+     "tasks",
+     "held",
+     "waiting"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:slot.requested:v1",
+  "title": "SlotRequestedV1",
+  "description": "A session asks for places in this pool: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "slot.requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tenant": {
+      "type": "string",
+      "minLength": 0,
+      "maxLength": 512
+     },
+     "key": {
+      "type": "string",
+      "minLength": 0,
+      "maxLength": 512
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "priority": {
+         "type": "integer",
+         "description": "Of the task and of its goal; higher goes first within a tenant."
+        },
+        "holdMs": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "How long the attempt may take, in milliseconds."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "priority",
+        "holdMs"
+       ]
+      }
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "tenant",
+     "pool",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:slot.returned:v1",
+  "title": "SlotReturnedV1",
+  "description": "A session gives places back, or does not want them any more: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "slot.returned"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "outcome": {
+         "type": "string",
+         "enum": [
+          "completed",
+          "failed",
+          "stopped",
+          "unused"
+         ]
+        },
+        "code": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "class": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128,
+         "description": "Of the failure, where it failed."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "outcome"
+       ]
+      }
+     }
+    },
+    "required": [
+     "session",
+     "pool",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:task.abandoned:v1",
   "title": "TaskAbandonedV1",
   "description": "A task failed for good.",
@@ -7563,6 +8186,12 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:model.requested:v1"
       },
       {
+       "$ref": "urn:longrein:event:permit.requested:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:permit.returned:v1"
+      },
+      {
        "$ref": "urn:longrein:event:person.answer-refused:v1"
       },
       {
@@ -7609,6 +8238,12 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:session.failed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:slot.expired:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:slot.granted:v1"
       },
       {
        "$ref": "urn:longrein:event:task.abandoned:v1"
@@ -7789,6 +8424,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:model.failed:v1"
      },
      {
+      "$ref": "urn:longrein:event:permit.granted:v1"
+     },
+     {
       "$ref": "urn:longrein:event:person.answered:v1"
      },
      {
@@ -7811,6 +8449,12 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:sink.opened:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:slot.requested:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:slot.returned:v1"
      },
      {
       "$ref": "urn:longrein:event:timer.fired:v1"

@@ -25,7 +25,7 @@ export type Part = Readonly<{
 
 /** Everything that the child needs: it asks no files, so that it runs on what its parent has pinned. */
 export function childCatalog(
-  { catalog, plan, planVersion = '' }: SupervisorState,
+  { catalog, limitedPools, plan, planVersion = '' }: SupervisorState,
   task: TaskDefinition,
   part: Part,
 ): JsonValue {
@@ -38,6 +38,7 @@ export function childCatalog(
     agents,
     tools: Object.fromEntries(Object.entries(tools).filter(([name]) => used.has(name))),
     models,
+    ...(limitedPools === undefined ? {} : { limitedPools }),
   };
   return pinned as unknown as JsonValue;
 }

@@ -3,6 +3,7 @@
  * the session where the plan cannot reach its goal. Joining the outputs is the aggregator's.
  */
 
+import type { PoolLimits } from '../../schemas/definitions/pool.ts';
 import type { Draft, EventType, SeenEvent } from '../../schemas/event.ts';
 import { sessionFold, sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { taskFold } from '../../state-machines/task/task-machine.ts';
@@ -12,6 +13,8 @@ import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logi
 import { settleComposites } from './composite.ts';
 import { evolve } from './evolve.ts';
 import { cancelBegunTasks, closeWhenQuiet, stopIfAsked } from './finish.ts';
+import { permitDeliveries, returnAll, returnPermits } from './pool/permits.ts';
+import { decidePoolLog, poolLogDeliveries } from './pool/pool-log.ts';
 import { refuseStrays } from './questions.ts';
 import { deliveriesOf } from './relays.ts';
 import { settleAttempts } from './retry.ts';
@@ -28,6 +31,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['person.asked', 'person.answered', 'person.settled'] as const),
   // What the end of a session waits for.
   ...(['delivery.acknowledged', 'delivery.refused'] as const),
+  ...(['permit.granted', 'slot.requested', 'slot.returned'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
   ...(['child.ended', 'budget.allotted'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
@@ -39,13 +43,22 @@ function answers(event: SeenEvent): boolean {
   return answered.has(event.type);
 }
 
+/** Of a pool log: the limits of its pool, as the catalog of this host says. */
+export type SupervisorFacts = Readonly<{ limits?: PoolLimits }>;
+
 /** All that is due, in one turn: an ending first, for nothing may begin after it. */
-function decide(state: SupervisorState, input: DecideInput): readonly Draft[] {
+function decide(state: SupervisorState, input: DecideInput<SupervisorFacts>): readonly Draft[] {
+  if (state.poolLog !== undefined) {
+    const { limits = {} } = input.facts;
+    return decidePoolLog(state.poolLog, { nowMs: input.nowMs, limits });
+  }
   const proposal = beginProposal(state, evolve);
   stopIfAsked(proposal);
+  returnPermits(proposal, input.nowMs);
   advance(proposal, input);
   cancelBegunTasks(proposal);
   refuseStrays(proposal);
+  returnPermits(proposal, input.nowMs);
   alignTimers(proposal);
   closeWhenQuiet(proposal, input.openCalls);
   return proposal.drafts;
@@ -67,10 +80,10 @@ function decideAfterFailure(state: SupervisorState): readonly Draft[] {
   const proposal = beginProposal(state, evolve);
   if (sessionIsOver(state.session))
     cancelChildren(state, (draft) => proposal.write(draft), { reason: 'the parent has ended' });
-  return proposal.drafts;
+  return [...proposal.drafts, ...returnAll(state)];
 }
 
-export const supervisorLogic: ServiceLogic<SupervisorState> = {
+export const supervisorLogic: ServiceLogic<SupervisorState, SupervisorFacts> = {
   name: 'supervisor',
   behaviour: 1,
   fold: 1,
@@ -83,5 +96,9 @@ export const supervisorLogic: ServiceLogic<SupervisorState> = {
   answers,
   decide,
   decideAfterFailure,
-  deliveries: deliveriesOf,
+  deliveries: (seen, session) => [
+    ...deliveriesOf(seen, session),
+    ...permitDeliveries(seen, session),
+    ...poolLogDeliveries(seen),
+  ],
 };

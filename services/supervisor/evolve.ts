@@ -21,14 +21,32 @@ import {
 } from './evolve-sessions.ts';
 import { evolveTask, newTask } from './evolve-task.ts';
 import { noLoop } from './loop.ts';
+import { foldPermits, traitsOf } from './pool/permits.ts';
+import { foldPoolLog } from './pool/pool-log.ts';
 import { evolveQuestion, isWaiting } from './questions.ts';
 import { isSettled, type StopReason, type SupervisorState, type TaskState } from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
 
 /** The state after this event; the same object when it changes nothing. */
 export function evolve(state: SupervisorState, event: SeenEvent): SupervisorState {
+  const poolLog = foldPoolLog(state.poolLog, event);
+  if (poolLog !== undefined) return poolLog === state.poolLog ? state : { ...state, poolLog };
+  return evolveSession(withPermits(state, event), event);
+}
+
+function evolveSession(state: SupervisorState, event: SeenEvent): SupervisorState {
   const session = foldSession(state.session, event);
   return session === state.session ? onEvent(state, event) : onStep(state, session, event);
+}
+
+function withPermits(state: SupervisorState, event: SeenEvent): SupervisorState {
+  const { permits = {} } = state;
+  const next = foldPermits(permits, event);
+  if (next === permits) return state;
+  const moved = { ...state, permits: next };
+  // It has reached the log of the pool when its delivery is acknowledged.
+  if (event.type !== 'permit.returned') return moved;
+  return withLiving(moved, addressOf(event), event.service);
 }
 
 /** Events that move the session. */
@@ -38,7 +56,9 @@ function onStep(before: SupervisorState, session: Persisted, event: SeenEvent): 
     case 'session.opened': {
       const { openedAtMs, timeoutMs } = event.data;
       const timeoutAtMs = timeoutMs === undefined ? null : openedAtMs + timeoutMs;
-      return { ...state, scope: goalScopeOf(event), timeoutAtMs, origin: originOf(event) };
+      const goal = traitsOf(event);
+      const told = goal === undefined ? {} : { goal };
+      return { ...state, ...told, scope: goalScopeOf(event), timeoutAtMs, origin: originOf(event) };
     }
     case 'plan.accepted':
       return withPlan(state, event);
@@ -68,7 +88,9 @@ function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>):
   const scope = state.scope === null ? null : withDefaults(state.scope, plan);
   const catalog = bodyOf(accepted.content.catalog, {}) as unknown as Partial<PinnedCatalog>;
   const tasks = plan.tasks.map((task) => newTask(task, plan, catalog.agents ?? {}));
-  return withCatalog({ ...state, scope, plan: plan.name, tasks }, plan, catalog);
+  const { limitedPools } = catalog;
+  const limited = limitedPools === undefined ? {} : { limitedPools };
+  return withCatalog({ ...state, ...limited, scope, plan: plan.name, tasks }, plan, catalog);
 }
 
 function rejection({ data, content }: SeenEvent<'plan.rejected'>): string {

@@ -7,6 +7,7 @@ import { LongreinError } from '../chassis/errors.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { expand, inputOfChild } from './children.ts';
 import { branchScopes } from './fan-out.ts';
+import { askForLeave, leaveOf } from './pool/permits.ts';
 import { abandon } from './retry.ts';
 import { firstRound } from './review.ts';
 import { evaluateIn, expressionFailure } from './scope.ts';
@@ -23,10 +24,31 @@ import {
 /** Schedules every task that can begin: higher priority first, then in the order of the plan. */
 export function scheduleDue(proposal: Proposal<SupervisorState>, nowMs: number): void {
   skipUnreachable(proposal);
+  const asking: TaskState[] = [];
   for (const id of dueTasks(proposal.state)) {
-    if (isRunning(proposal.state)) scheduleTask(proposal, id, nowMs);
+    const task = findTask(proposal.state, id);
+    if (task === undefined || isSettled(task) || !isRunning(proposal.state)) continue;
+    if (isComposite(task)) begin(proposal, task, nowMs);
+    else if (hasLeave(proposal, task, asking)) scheduleTask(proposal, task, nowMs);
   }
+  if (isRunning(proposal.state)) askForLeave(proposal, asking);
   skipUnreachable(proposal);
+}
+
+/** Whether the attempt may begin; else its pool is asked, or was and never will answer. */
+function hasLeave(
+  proposal: Proposal<SupervisorState>,
+  task: TaskState,
+  asking: TaskState[],
+): boolean {
+  const leave = leaveOf(proposal.state, task);
+  if (leave === 'ask') asking.push(task);
+  if (leave === 'refused') {
+    const { id, pool } = task.definition;
+    const message = `Task "${id}" could not ask the pool "${pool}" for a place: its log takes no more.`;
+    abandon(proposal, task, { code: 'POOL_UNREACHABLE', class: 'limit', message });
+  }
+  return leave === 'given';
 }
 
 /** A task whose need is settled without an output cannot run; nor can those that need it. */
@@ -88,19 +110,13 @@ function isDue(task: TaskState, values: ReadonlyMap<string, string>): boolean {
   return task.definition.needs.every((need) => values.get(need) === 'completed');
 }
 
-function scheduleTask(proposal: Proposal<SupervisorState>, id: string, nowMs: number): void {
-  const task = findTask(proposal.state, id);
-  if (task === undefined || isSettled(task)) return;
-  if (isComposite(task)) {
-    begin(proposal, task, nowMs);
-    return;
-  }
+function scheduleTask(proposal: Proposal<SupervisorState>, task: TaskState, nowMs: number): void {
   const input = inputOf(proposal.state, task);
   if (input instanceof LongreinError) {
     abandon(proposal, task, expressionFailure(input));
     return;
   }
-  const { pool, agent, priority, timeoutMs } = task.definition;
+  const { id, pool, agent, priority, timeoutMs } = task.definition;
   const attempt = attemptsOf(task.machine) + 1;
   const data = { task: id, attempt, pool, agent, priority, deadlineAtMs: nowMs + timeoutMs };
   proposal.write(event('task.scheduled', data, { input: json(input) }));

@@ -11,6 +11,9 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
+import type { Members } from '../chassis/effects/member.ts';
+import type { GoalTraits, Permit } from './pool/permits.ts';
+import type { PoolLog } from './pool/pool-log.ts';
 import type { KnownQuestion, Waiting } from './questions.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
@@ -146,6 +149,14 @@ export type SupervisorState = Readonly<{
   questions?: Readonly<Record<string, KnownQuestion>>;
   /** Answers that do not count and of which nobody has said so yet. */
   strays?: readonly DataOf<'person.answer-refused'>[];
+  /** What pools are told of the goal; absent where it is as usual. */
+  goal?: GoalTraits;
+  /** Pools whose tasks ask for a place before they begin. */
+  limitedPools?: readonly string[];
+  /** By task: the place of its attempt. */
+  permits?: Members<Permit>;
+  /** Set in the log of a pool, and nothing else is then. */
+  poolLog?: PoolLog;
 }>;
 
 export const initialState: SupervisorState = {

@@ -1,6 +1,7 @@
 import { readRuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { agentLoop } from './agent-loop.ts';
 import { agentSteps } from './agent-steps.ts';
+import { fairness } from './fairness.ts';
 import { machine, print } from './figures.ts';
 import { idleSessions } from './idle-sessions.ts';
 import { memory } from './memory.ts';
@@ -11,7 +12,7 @@ import { turns } from './turns.ts';
 
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
-/** Every figure, or those whose names are given: hop, loop, steps, plans, store, memory, idle. */
+/** Every figure, or those whose names are given: hop, loop, steps, plans, fairness, store, memory, idle. */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
   const config = readRuntimeConfig({ ...process.env, LONGREIN_LOG_LEVEL: 'error' });
@@ -24,6 +25,7 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
     scheduling();
     await firstEvent(config);
   }
+  if (wants('fairness')) await fairness(config);
   if (wants('store')) await storeRows(config);
   if (wants('memory')) await memory();
   if (wants('idle')) await idleSessions();

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { factsOnce } from './checkers/facts-once.ts';
 import { goalsGoOn } from './checkers/goals-go-on.ts';
 import { noToy } from './checkers/no-toy.ts';
+import { poolsKept } from './checkers/pools-kept.ts';
 import { sinkRows } from './checkers/sink-rows.ts';
 import { spendInBudget, spendInDay } from './checkers/spend-in-budget.ts';
 import type { History, Line } from './world/history.ts';
@@ -117,4 +118,26 @@ test('all sessions of a tenant may not spend more than its day allows', () => {
 
 test('a schedule in which nothing went wrong is a toy', () => {
   expect(noToy({ ...run, published: [], coverage: new Map() })).toHaveLength(4);
+});
+
+describe('the places of a pool', () => {
+  const played = (session: string, ...events: readonly object[]): Run => {
+    const lines = [{ step: { events } }];
+    return { ...run, history: { sessions: new Map([[session, { session, lines }]]) } } as never;
+  };
+  const tasks = [1, 2, 3, 4].map((n) => ({ task: `t${n}`, attempt: 1 }));
+  const scheduled = { type: 'task.scheduled', data: { task: 't1', attempt: 1, pool: 'narrow' } };
+
+  test('may not be given more often than there are', () => {
+    const granted = { type: 'slot.granted', data: { session: 'ses_a', tasks } };
+    expect(poolsKept(played('pool:narrow', granted))).toHaveLength(1);
+  });
+
+  test('are needed by who begins', () => {
+    expect(poolsKept(played('ses_a', scheduled))).toHaveLength(1);
+    const granted = { type: 'permit.granted', data: { tasks } };
+    expect(poolsKept(played('ses_a', granted, scheduled))).toEqual([]);
+    const returned = { type: 'permit.returned', data: { tasks } };
+    expect(poolsKept(played('ses_a', granted, returned, scheduled))).toHaveLength(1);
+  });
 });

@@ -6,6 +6,7 @@ import {
   keysTopic,
   lanes,
   partitionsOf,
+  poolsTopic,
   resultsTopic,
   sessionTopic,
   topicConfig,
@@ -105,6 +106,7 @@ export const sessionTopics: readonly string[] = [
   ...lanes.map(sessionTopic),
   keysTopic,
   budgetsTopic,
+  poolsTopic,
 ];
 
 /** A real clock says whole milliseconds, whatever fraction of one was waited. */

@@ -7,7 +7,7 @@ import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
 import type { ModelRoute, PinnedCatalog } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
-import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
+import { givesPermits, type PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { workersOfPlan } from './plan-agents.ts';
 import type { CatalogProblem } from './problem.ts';
@@ -72,6 +72,7 @@ function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
   const agents = pick(parts.agents, agentNames(plan));
   const used = Object.values(agents);
   const aliases = used.flatMap(modelsOf);
+  const limitedPools = limitedOf(plan, parts.pools);
   return {
     plan,
     agents,
@@ -80,7 +81,17 @@ function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
       used.flatMap(({ tools }) => tools),
     ),
     models: pick(parts.models, [...aliases, ...ownModels(plan)]),
+    ...(limitedPools.length === 0 ? {} : { limitedPools }),
   };
+}
+
+/** Pools of the plan that give permits, by name order. */
+function limitedOf(plan: PlanDefinition, pools: readonly PoolDefinition[]): readonly string[] {
+  const used = new Set(workersOfPlan(plan).map(({ pool }) => pool));
+  return pools
+    .filter((pool) => used.has(pool.name) && givesPermits(pool))
+    .map(({ name }) => name)
+    .sort();
 }
 
 /** Everything that a plan uses, as keys of `fileOf`. */

@@ -84,7 +84,7 @@ export type WrittenTool = Optional<
   ToolDefinition,
   'idempotent' | 'timeoutMs' | 'argumentBytesMax' | 'resultBytesMax'
 >;
-export type WrittenPools = readonly Optional<PoolDefinition, 'concurrencyMax'>[];
+export type WrittenPools = readonly PoolDefinition[];
 export type WrittenServers = Readonly<
   Record<
     string,
@@ -264,7 +264,7 @@ export function completeTool(written: WrittenTool): ToolDefinition {
 
 /** The pools by name. */
 export function completePools(written: WrittenPools): [string, PoolDefinition][] {
-  return written.map((pool) => [pool.name, { concurrencyMax: 8, ...pool }]);
+  return written.map((pool) => [pool.name, pool]);
 }
 
 const serverDefaults = { args: [], env: [], startTimeoutMs: 10_000, trusted: false };

@@ -74,7 +74,10 @@ export class Outlet {
 
   private relay(delivery: Extract<Delivery, { to: 'log' }>, origin: DeliveryOrigin): Wish['push'] {
     const { topic, session } = delivery;
-    const { tenant, principal, labels } = origin.session;
+    const { tenant, principal, labels } =
+      delivery.tenant === undefined
+        ? origin.session
+        : { tenant: delivery.tenant, principal: '', labels: {} };
     const body: InputBody = {
       kind: 'input',
       session,

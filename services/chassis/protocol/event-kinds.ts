@@ -7,6 +7,7 @@ export const openings: ReadonlySet<string> = new Set([
   'goal.received',
   'key.requested',
   'tranche.requested',
+  'slot.requested',
   'sink.opened',
 ]);
 export const cancels: ReadonlySet<string> = new Set([

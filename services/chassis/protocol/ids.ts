@@ -17,6 +17,9 @@ export function budgetLogId(tenant: string, day: string): string {
   const id = `budget:${tenant}/${day}`;
   return id.length <= 120 ? id : `${derive('budget:tenant', [tenant])}/${day}`;
 }
+/** The log that shares out the places of a pool; a pool with a long name is named by hash. */
+export const poolLogId = (pool: string): string =>
+  pool.length <= 120 ? `pool:${pool}` : derive('pool', [pool]);
 /** Input ids make repeats harmless: the first of an id counts. */
 export const inputId = (session: string, identity: readonly (string | number)[]): string =>
   derive('inp', [session, ...identity]);

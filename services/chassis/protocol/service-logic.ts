@@ -52,6 +52,8 @@ export type Delivery =
       /** Makes the input's id, with the target session: same parts, same input. */
       identity: readonly string[];
       event: Draft<InputEventType>;
+      /** Whose log gets it, where that is not the tenant of the log that it comes from. */
+      tenant?: string;
     }>
   | Readonly<{
       to: 'public';

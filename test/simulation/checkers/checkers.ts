@@ -19,6 +19,7 @@ import { noSurprises } from './no-surprises.ts';
 import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
 import { ownersDeliver } from './owners-deliver.ts';
+import { poolsKept } from './pools-kept.ts';
 import { sessionsClose } from './sessions-close.ts';
 import { sinkRows } from './sink-rows.ts';
 import { spendInBudget, spendInDay } from './spend-in-budget.ts';
@@ -40,6 +41,7 @@ const checkers: readonly Checker[] = [
   machinesLegal,
   timeOrder,
   keysSerial,
+  poolsKept,
   noSurprises,
   effectsAllowed,
   claimsLost,

@@ -18,6 +18,17 @@ function isDue(history: History, line: Line, session: SessionHistory): boolean {
 
 const answersOfBudgets: ReadonlySet<string> = new Set(['budget.granted', 'budget.refused']);
 
+/** Attempts that wait for a place in a pool, after this line. */
+function waitForPlaces(asked: Set<string>, { step }: Line): void {
+  for (const event of step.events) {
+    const tasks = (all: readonly { task: string }[]) => all.map(({ task }) => task);
+    if (event.type === 'permit.requested')
+      for (const task of tasks(event.data.tasks)) asked.add(task);
+    if (event.type === 'permit.granted' || event.type === 'permit.returned')
+      for (const task of tasks(event.data.tasks)) asked.delete(task);
+  }
+}
+
 /** How much more, or less, it waits for budget logs after this line. */
 const waitsMore = ({ step }: Line): number =>
   step.events.reduce((sum, { type }) => {
@@ -34,10 +45,12 @@ export const goalsGoOn: Checker = ({ history }) =>
     .filter(({ session }) => session.startsWith('ses_'))
     .flatMap((session) => {
       let waiting = 0;
+      const asked = new Set<string>();
       return session.lines.flatMap((line) => {
         waiting += waitsMore(line);
+        waitForPlaces(asked, line);
         const { core } = line.step;
-        if (waiting > 0) return [];
+        if (waiting > 0 || asked.size > 0) return [];
         if (core.status !== 'open' || Object.keys(core.timers).length > 0) return [];
         if (Object.keys(core.calls).length > 0 || isDue(history, line, session)) return [];
         const detail = `${session.session} in ${line.topic}/${line.partition} waits for nothing after @${line.offset}`;

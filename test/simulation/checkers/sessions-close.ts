@@ -2,8 +2,8 @@ import type { Checker } from './violation.ts';
 
 const rule = 'every session of an accepted goal closes';
 
-/** Logs of keys wait for more goals, those of the event store for more records, those of budgets for a week. */
-const endless = /^(key_|sink_|budget:)/;
+/** Logs of keys wait for more goals, those of the event store for more records, those of budgets for a week, those of pools for more tasks. */
+const endless = /^(key_|sink_|budget:|pool:)/;
 
 export const sessionsClose: Checker = ({ history }) =>
   [...history.sessions.values()]

@@ -1,6 +1,7 @@
 import {
   budgetsTopic,
   keysTopic,
+  poolsTopic,
   presenceTopic,
   resultsTopic,
   sessionTopic,
@@ -21,6 +22,7 @@ export const sessionTopics: readonly string[] = [
   ...['high', 'normal', 'bulk'].map(sessionTopic),
   keysTopic,
   budgetsTopic,
+  poolsTopic,
 ];
 
 /** All topics in which sessions live, of goals and of what is stored. */

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { mostAtOnce } from '../../../support/at-once.ts';
 import { blocksOf } from '../../../support/document-example.ts';
+import { filesOfDocument } from '../../../support/document-files.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { catalogWith } from '../../../support/world-proof.ts';
 
@@ -18,4 +20,16 @@ it('does what docs/plans.md says', async () => {
   expect(world.results()).toMatchObject([
     { status: 'completed', output: { report: 'about 10 words' } },
   ]);
+});
+
+it('lets so many run in a pool as docs/plans.md says', async () => {
+  const world = await MemoryWorld.start({
+    catalog: catalogWith(filesOfDocument('docs/plans.md')),
+    tools: { 'test.echo': ({ arguments: given }) => ({ result: given, afterMs: 100 }) },
+  });
+  const goals = ['acme', 'bolt'].map((tenant) =>
+    world.publishGoal({ id: tenant, goal: 'Ask.', plan: 'ask-narrow', tenant }),
+  );
+  expect(await world.runUntilDone()).toBe(true);
+  expect(await mostAtOnce(world, goals)).toEqual({ all: 3, acme: 2, bolt: 1 });
 });

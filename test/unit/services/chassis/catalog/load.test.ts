@@ -40,7 +40,7 @@ describe('a catalog without problems', () => {
       ],
       output: { kind: 'collect', conflict: 'list', tasks: ['two'], shape: '=tasks.two' },
     });
-    expect(catalog.pools).toEqual([{ name: 'work', description: 'Works.', concurrencyMax: 8 }]);
+    expect(catalog.pools).toEqual([{ name: 'work', description: 'Works.' }]);
     expect(catalog.mcpServers.files).toMatchObject({ startTimeoutMs: 10_000, trusted: false });
     expect(catalog.agents.writer).toMatchObject({
       stepsMax: 8,

@@ -1,0 +1,149 @@
+/**
+ * A pool log: who may begin in one pool that has limits, over all sessions, partitions and hosts.
+ *
+ * P1 A place is given for one attempt, and comes back when its session says so; the session does not
+ *    close before that has arrived here.
+ * P2 A place that is not given back long after its attempt must have ended is taken back, so that
+ *    what a session lost holds no place for ever. Its session does not begin on a place that old.
+ * P3 The log is never closed: there is one for each pool.
+ */
+
+import type { PoolLimits } from '../../../schemas/definitions/pool.ts';
+import { type DataOf, type Draft, event, type SeenEvent } from '../../../schemas/event.ts';
+import { sessionTopic } from '../../../schemas/topics.ts';
+import { sortedEntries } from '../../chassis/effects/member.ts';
+import { poolLogId } from '../../chassis/protocol/ids.ts';
+import { addressOf, type Delivery } from '../../chassis/protocol/service-logic.ts';
+import {
+  enqueue,
+  give,
+  nextOf,
+  nothingShared,
+  rankOf,
+  type Sharing,
+  takeBack,
+  waitingIn,
+} from './share.ts';
+
+/** How long after the time of its attempt a place is taken back. */
+export const graceMs = 300_000;
+export const leaseTimer = 'supervisor/pool';
+
+/** `timed`: a timer looks for places that were not given back. */
+export type PoolLog = Readonly<{ pool: string; sharing: Sharing; timed: boolean }>;
+
+const withSharing = (before: PoolLog, sharing: Sharing): PoolLog =>
+  sharing === before.sharing ? before : { ...before, sharing };
+
+function asked(before: PoolLog, { data, atMs }: SeenEvent<'slot.requested'>): PoolLog {
+  const { session, lane, tenant, key, tasks } = data;
+  let { sharing } = before;
+  for (const { task, attempt, priority, holdMs } of tasks) {
+    const wish = { session, lane, task, attempt, holdMs, rank: rankOf(atMs, priority) };
+    sharing = enqueue(sharing, tenant, key === undefined ? wish : { ...wish, key });
+  }
+  return withSharing(before, sharing);
+}
+
+function granted(before: PoolLog, data: DataOf<'slot.granted'>): PoolLog {
+  const { session, tenant, tasks } = data;
+  const sharing = tasks.reduce(
+    (sum, task) => give(sum, tenant, { session, ...task }),
+    before.sharing,
+  );
+  return withSharing(before, sharing);
+}
+
+/** The pool log after this event; undefined while the log is none. */
+export function foldPoolLog(before: PoolLog | undefined, seen: SeenEvent): PoolLog | undefined {
+  if (seen.type === 'slot.requested') {
+    const { pool } = seen.data;
+    return asked(before ?? { pool, sharing: nothingShared, timed: false }, seen);
+  }
+  if (before === undefined) return undefined;
+  switch (seen.type) {
+    case 'slot.granted':
+      return granted(before, seen.data);
+    case 'slot.returned': {
+      const { session, tasks } = seen.data;
+      const sharing = tasks.reduce(
+        (sum, one) => takeBack(sum, { session, ...one }),
+        before.sharing,
+      );
+      return withSharing(before, sharing);
+    }
+    case 'slot.expired':
+      return withSharing(before, takeBack(before.sharing, seen.data));
+    case 'timer.set':
+      return seen.data.timer === leaseTimer ? { ...before, timed: true } : before;
+    case 'timer.fired':
+      return seen.data.timer === leaseTimer ? { ...before, timed: false } : before;
+    default:
+      return before;
+  }
+}
+
+function expire({ pool, sharing }: PoolLog, nowMs: number): Draft<'slot.expired'>[] {
+  return sortedEntries(sharing.held)
+    .filter(([, { untilMs }]) => untilMs <= nowMs)
+    .map(([slot, { attempt }]) => {
+      const [session = '', task = ''] = slot.split(' ');
+      const data = { session, pool, task, attempt };
+      return event('slot.expired', data) as Draft<'slot.expired'>;
+    });
+}
+
+type Grant = DataOf<'slot.granted'>;
+
+/** Gives what is free; places that one session gets in a row are one event. */
+function grant(before: PoolLog, limits: PoolLimits, nowMs: number): Grant[] {
+  const grants: Grant[] = [];
+  let { sharing } = before;
+  for (;;) {
+    const next = nextOf(sharing, limits);
+    if (next === undefined) return grants;
+    const { tenant, wish } = next;
+    const { session, lane, task, attempt, holdMs } = wish;
+    const place = { task, attempt, untilMs: nowMs + holdMs + graceMs };
+    sharing = give(sharing, tenant, { session, ...place });
+    const counts = { held: Object.keys(sharing.held).length, waiting: waitingIn(sharing) };
+    const last = grants.at(-1);
+    const isMore = last?.session === session && last.tasks.length < 1_000;
+    const head = isMore
+      ? { ...(grants.pop() as Grant) }
+      : { session, lane, tenant, pool: before.pool, tasks: [] };
+    grants.push({ ...head, tasks: [...head.tasks, place], ...counts });
+  }
+}
+
+/** Takes back what is too old, gives what is free, and sees to it that this is looked at again. */
+export function decidePoolLog(
+  before: PoolLog,
+  { nowMs, limits }: { nowMs: number; limits: PoolLimits },
+): Draft[] {
+  const drafts: Draft[] = expire(before, nowMs);
+  let log = before;
+  const take = (draft: Draft): void => {
+    log = foldPoolLog(log, draft as unknown as SeenEvent) ?? log;
+  };
+  for (const draft of drafts) take(draft);
+  for (const data of grant(log, limits, nowMs)) {
+    const draft = event('slot.granted', data);
+    drafts.push(draft);
+    take(draft);
+  }
+  const ends = Object.values(log.sharing.held).map(({ untilMs }) => untilMs);
+  if (log.timed || ends.length === 0) return drafts;
+  const dueAtMs = ends.reduce((first, one) => Math.min(first, one));
+  return [...drafts, event('timer.set', { timer: leaseTimer, dueAtMs })];
+}
+
+/** What a pool log says to the session that asked. */
+export function poolLogDeliveries(seen: SeenEvent): Delivery[] {
+  if (seen.type !== 'slot.granted') return [];
+  const { session, lane, tenant, pool, tasks } = seen.data;
+  const data = { poolLog: poolLogId(pool), pool, tasks };
+  const identity = ['permit', addressOf(seen)];
+  const topic = sessionTopic(lane);
+  return [{ to: 'log', topic, session, tenant, identity, event: event('permit.granted', data) }];
+}
