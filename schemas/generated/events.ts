@@ -245,6 +245,16 @@ spentNanoUsd: number
 }
 }
 /**
+ * A child session spends no more: what it spent of its share, with what lost calls may have cost.
+ */
+export interface BudgetSettledV1 {
+type: "budget.settled"
+version: 1
+data: {
+spentNanoUsd: number
+}
+}
+/**
  * A child session is not wanted any more; where it was opened, the cancel is relayed to its log.
  */
 export interface ChildCancelledV1 {
@@ -274,6 +284,7 @@ code?: string
 inputTokens: number
 outputTokens: number
 costNanoUsd: number
+spentNanoUsd?: number
 }
 content?: {
 output?: ContentV1
@@ -1235,6 +1246,7 @@ ordinal: number
  * The session whose past this one shares, where it is a fork.
  */
 forkOf?: string
+spentNanoUsd?: number
 }
 content?: {
 output?: ContentV1
@@ -1269,6 +1281,7 @@ ordinal: number
  * The session whose past this one shares, where it is a fork.
  */
 forkOf?: string
+spentNanoUsd?: number
 }
 content: {
 message: ContentV1
@@ -1992,6 +2005,7 @@ export interface TurnEvents {
   'budget.requested': BudgetRequestedV1;
   'budget.reserved': BudgetReservedV1;
   'budget.returned': BudgetReturnedV1;
+  'budget.settled': BudgetSettledV1;
   'child.cancelled': ChildCancelledV1;
   'child.opened': ChildOpenedV1;
   'child.requested': ChildRequestedV1;
@@ -2103,6 +2117,7 @@ export const eventTypes = [
   'budget.requested',
   'budget.reserved',
   'budget.returned',
+  'budget.settled',
   'child.cancelled',
   'child.ended',
   'child.opened',

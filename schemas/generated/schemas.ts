@@ -868,6 +868,44 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.settled:v1",
+  "title": "BudgetSettledV1",
+  "description": "A child session spends no more: what it spent of its share, with what lost calls may have cost.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.settled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "spentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "spentNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:child.cancelled:v1",
   "title": "ChildCancelledV1",
   "description": "A child session is not wanted any more; where it was opened, the cancel is relayed to its log.",
@@ -985,6 +1023,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "minimum": 0
      },
      "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "spentNanoUsd": {
       "type": "integer",
       "minimum": 0
      }
@@ -4854,6 +4896,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "minLength": 1,
       "maxLength": 128,
       "description": "The session whose past this one shares, where it is a fork."
+     },
+     "spentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
      }
     },
     "required": [
@@ -4990,6 +5036,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "minLength": 1,
       "maxLength": 128,
       "description": "The session whose past this one shares, where it is a fork."
+     },
+     "spentNanoUsd": {
+      "type": "integer",
+      "minimum": 0
      }
     },
     "required": [
@@ -8121,6 +8171,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:budget.returned:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:budget.settled:v1"
       },
       {
        "$ref": "urn:longrein:event:child.cancelled:v1"

@@ -24,7 +24,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   // Where the supervisor cannot go on.
   ...(['decision.failed', 'delivery.acknowledged', 'delivery.refused'] as const),
   // What a result waits for.
-  'child.ended',
+  ...['child.ended' as const, 'budget.settled' as const],
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.attempt-failed', 'model.denied'] as const),
 ]);

@@ -28,10 +28,11 @@ function onStep(before: AggregatorState, session: Persisted, event: SeenEvent): 
   const state = { ...before, session };
   switch (event.type) {
     case 'session.opened': {
-      const { goalId, goalLog, openedAtMs, valueNanoUsd, parent } = event.data;
+      const { goalId, goalLog, openedAtMs, valueNanoUsd, parent, budgetNanoUsd } = event.data;
       const goal = {
         ...{ goalId, goalLog, openedAtMs, valueNanoUsd: valueNanoUsd ?? null },
         ...(parent === undefined ? {} : { parent }),
+        ...(parent === undefined || budgetNanoUsd === undefined ? {} : { share: {} }),
       };
       return { ...state, goal, scope: goalScopeOf(event) };
     }
@@ -156,9 +157,11 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
     case 'decision.failed':
       return event.data.service === 'supervisor'
         ? orphan(state, event)
-        : lettered(stop(state), event);
+        : lettered(stop(withoutShare(state, event.data.service)), event);
     case 'delivery.acknowledged':
       return isLetter(state, event) ? withoutLetter(state, event) : delivered(state, event);
+    case 'budget.settled':
+      return withShare(state, event.data);
     case 'child.opened':
       return withChild(state, event.data.child, addressOf(event));
     case 'child.ended':
@@ -178,6 +181,21 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
     default:
       return onTask(state, event);
   }
+}
+
+function withShare(
+  state: AggregatorState,
+  share: NonNullable<NonNullable<AggregatorState['goal']>['share']>,
+): AggregatorState {
+  if (state.goal?.share === undefined) return state;
+  return { ...state, goal: { ...state.goal, share } };
+}
+
+/** A gateway that failed says nothing any more: the parent counts the whole share as spent. */
+function withoutShare(state: AggregatorState, service: string): AggregatorState {
+  if (service !== 'model-gateway' || state.goal?.share === undefined) return state;
+  const { share: _unknown, ...goal } = state.goal;
+  return { ...state, goal };
 }
 
 function withChild(state: AggregatorState, child: string, address: string): AggregatorState {

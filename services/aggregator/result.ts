@@ -26,6 +26,7 @@ export function resultOf(state: AggregatorState, input: DecideInput): readonly D
   if (ending === null || goal === null) return [];
   const runs = Object.values(input.openCalls).some((call) => call.status === 'claimed');
   if (runs || Object.keys(state.children ?? {}).length > 0) return [];
+  if (goal.share !== undefined && goal.share.spentNanoUsd === undefined) return [];
   const data = {
     status: ending.status,
     goalId: goal.goalId,
@@ -67,7 +68,10 @@ export function replacementOf(state: AggregatorState, input: DecideInput): reado
   return [event('result.replaced', data, { message: text(message) })];
 }
 
-const parentOf = ({ parent }: Goal) => (parent === undefined ? {} : { parent });
+const parentOf = ({ parent, share }: Goal) => ({
+  ...(parent === undefined ? {} : { parent }),
+  ...share,
+});
 const ofFork = ({ forkOf }: Pick<Goal, 'forkOf'>) => (forkOf === undefined ? {} : { forkOf });
 
 const optional = (ending: Ending, goal: Goal) => ({
@@ -105,9 +109,12 @@ function endOfChild(
   { data, content: said }: Published,
   { session, parent }: Readonly<{ session: string; parent: NonNullable<Goal['parent']> }>,
 ): Delivery {
-  const { status, code, inputTokens, outputTokens, costNanoUsd } = data;
+  const { status, code, inputTokens, outputTokens, costNanoUsd, spentNanoUsd } = data;
   const { output, message } = said as SeenEvent<'result.published'>['content'];
-  const head = { child: session, status, inputTokens, outputTokens, costNanoUsd };
+  const head = {
+    ...{ child: session, status, inputTokens, outputTokens, costNanoUsd },
+    ...(spentNanoUsd === undefined ? {} : { spentNanoUsd }),
+  };
   const ended = event('child.ended', code === undefined ? head : { ...head, code }, {
     ...(output === undefined ? {} : { output: json(bodyOf(output)) }),
     ...(message === undefined ? {} : { message: text(clipped(textOf(message))) }),

@@ -48,6 +48,8 @@ export type Goal = Readonly<{
   parent?: DataOf<'session.opened'>['parent'];
   /** The session whose past this one shares: nobody but its asker waits for a fork's result. */
   forkOf?: string;
+  /** It has a share of the parent's budget: what it spent of it, once that is known. */
+  share?: Readonly<{ spentNanoUsd?: number }>;
 }>;
 
 export type AggregatorState = Readonly<{

@@ -1,6 +1,7 @@
 /**
  * Money that child sessions may spend of the budget of their parent (DESIGN 7): put aside before they begin, so that what
- * all of them and the parent spend is never above it. What a child does not spend comes back when it ends.
+ * all of them and the parent spend is never above it. What a child does not spend comes back when it ends: its own gateway
+ * says so, which alone knows what calls may have cost whose outcome nobody saw (B3). One that cannot has spent all of it.
  */
 
 import { type Draft, event, type SeenEvent } from '../../schemas/event.ts';
@@ -64,22 +65,34 @@ function foldChildren(children: Members<ChildPurse>, seen: ChildEvent): Members<
   }
 }
 
-/** An equal share for each that was asked for, in the order of their ordinals; nothing once the session is over. */
+const inOrder = (one: ChildPurse, other: ChildPurse): number =>
+  one.task === other.task ? one.ordinal - other.ordinal : one.task < other.task ? -1 : 1;
+
+/** What is left, in equal shares for all that were asked for and will be; nothing once the session is over. */
 export function allotments(state: ModelGatewayState, purse: Purse): Draft[] {
   if (state.ended.session) return [];
   const waiting = Object.entries(state.children ?? {})
     .filter(([, { heldNanoUsd }]) => heldNanoUsd === undefined)
-    .sort(([, one], [, other]) =>
-      one.task === other.task ? one.ordinal - other.ordinal : one.task < other.task ? -1 : 1,
-    );
-  return waiting.map(([child, { task, sharers }]) => {
-    const left = purse.leftForChild(task);
-    const allottedNanoUsd = Math.floor(left / Math.max(1, sharers));
+    .sort(([, one], [, other]) => inOrder(one, other));
+  const sharers = new Map<string, number>();
+  for (const [, one] of waiting)
+    sharers.set(one.task, Math.max(sharers.get(one.task) ?? 1, one.sharers));
+  return waiting.map(([child, { task }]) => {
+    const ofTask = sharers.get(task) ?? 1;
+    const all = [...sharers.values()].reduce((sum, one) => sum + one, 0);
+    const { leftNanoUsd, allottedNanoUsd } = purse.shareOf(task, { all, ofTask });
+    sharers.set(task, ofTask - 1);
     purse.takeForChild(task, allottedNanoUsd);
     return event('budget.allotted', {
-      child,
-      allottedNanoUsd,
-      leftNanoUsd: left - allottedNanoUsd,
+      ...{ child, allottedNanoUsd, leftNanoUsd: leftNanoUsd - allottedNanoUsd },
     });
   });
+}
+
+/** Says once what was spent, when nothing more will be; only in a child session that has a share. */
+export function settlement(state: ModelGatewayState): Draft[] {
+  const { share, ended, calls, spentNanoUsd, children = {} } = state;
+  if (share === undefined || share.settled === true || !ended.session) return [];
+  if (Object.keys(calls).length > 0 || Object.keys(children).length > 0) return [];
+  return [event('budget.settled', { spentNanoUsd })];
 }

@@ -98,7 +98,8 @@ function onChild(
   const next = evolveChildren(state, seen);
   if (seen.type !== 'child.ended') return next;
   const child = memberOf(state.children ?? {}, seen.data.child);
-  return spend(next, child, seen.data.costNanoUsd);
+  const { spentNanoUsd = child?.heldNanoUsd ?? seen.data.costNanoUsd } = seen.data;
+  return spend(next, child, spentNanoUsd);
 }
 
 /** A person allowed more: what the goal and the task may cost grows; a budget that nobody set stays away. */
@@ -118,7 +119,10 @@ function raise(state: ModelGatewayState, { data }: SeenEvent<'budget.raised'>): 
 function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
     case 'session.opened': {
-      const { budgetNanoUsd = null, lane } = seen.data;
+      const { budgetNanoUsd = null, lane, parent } = seen.data;
+      if (parent !== undefined && budgetNanoUsd !== null) {
+        return { ...state, budgetNanoUsd, share: {}, ...(lane === usualLane ? {} : { lane }) };
+      }
       if (lane !== usualLane) return { ...state, budgetNanoUsd, lane };
       return budgetNanoUsd === state.budgetNanoUsd ? state : { ...state, budgetNanoUsd };
     }
@@ -159,6 +163,11 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     case 'child.cancelled':
     case 'child.ended':
       return onChild(state, seen);
+    case 'budget.settled': {
+      const { share } = state;
+      if (share === undefined || share.settled === true) return state;
+      return { ...state, share: { ...share, settled: true } };
+    }
     case 'delivery.refused':
       return evolveChildren(withTranches(state, seen), seen);
     case 'agent.completed': {

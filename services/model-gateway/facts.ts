@@ -8,7 +8,7 @@ import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
 import type { Quotes } from './budget.ts';
-import { allotments } from './children.ts';
+import { allotments, settlement } from './children.ts';
 import { answerCall, type Case } from './claims.ts';
 import { evolve } from './evolve.ts';
 import { Purse } from './purse.ts';
@@ -76,12 +76,13 @@ export function answerAll(
   });
   const allotted = allotments(state, purse);
   const asked = limit === undefined ? [] : askDrafts(state, purse.want, { limit, nowMs, session });
-  return [...answers, ...allotted, ...asked, ...returnDrafts(withoutDenied(state, answers), nowMs)];
+  const after = withoutDenied(state, answers);
+  return [...answers, ...allotted, ...asked, ...returnDrafts(after, nowMs), ...settlement(after)];
 }
 
 /** Own events are no causes: what follows from a denial is due in the same turn. */
 function withoutDenied(state: ModelGatewayState, drafts: readonly Draft[]): ModelGatewayState {
-  if (state.tranches === undefined) return state;
+  if (state.tranches === undefined && state.share === undefined) return state;
   const proposal = beginProposal(state, evolve);
   for (const draft of drafts) if (draft.type === 'model.denied') proposal.write(draft);
   return proposal.state;

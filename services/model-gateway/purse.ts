@@ -104,10 +104,14 @@ export class Purse {
     return Math.max(0, known.budgetNanoUsd - known.spentNanoUsd - held - taken);
   }
 
-  /** What may be put aside for a child session of a task. */
-  leftForChild(task: string): number {
-    const left = Math.min(this.sessionLeft() ?? Infinity, this.taskLeft(task) ?? Infinity);
-    return Number.isFinite(left) ? left : 0;
+  /** What may be put aside for one child session of a task: of the session's money, and of the task's own. */
+  shareOf(task: string, { all, ofTask }: Readonly<{ all: number; ofTask: number }>) {
+    const session = this.sessionLeft() ?? Infinity;
+    const own = this.taskLeft(task) ?? Infinity;
+    const left = Math.min(session, own);
+    const share = Math.min(session / Math.max(1, all), own / Math.max(1, ofTask));
+    if (!Number.isFinite(left)) return { leftNanoUsd: 0, allottedNanoUsd: 0 };
+    return { leftNanoUsd: left, allottedNanoUsd: Math.floor(share) };
   }
 
   /** Puts it aside. */

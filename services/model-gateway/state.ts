@@ -90,6 +90,8 @@ export type ModelGatewayState = Readonly<{
   tasks?: Members<Readonly<{ budgetNanoUsd: number; spentNanoUsd: number }>>;
   /** Borrowed of the tenant's day, by budget log. */
   tranches?: Members<Tranche>;
+  /** Of a child session whose budget is a share of its parent's: whether it said what it spent. */
+  share?: Readonly<{ settled?: true }>;
   /** Child sessions that wait for money of the budget, or hold some. */
   children?: Members<ChildPurse>;
   /** Set in a budget log, and nothing else is then. */

@@ -78,6 +78,18 @@ tasks:
   - { id: sandbox, pool: test, agent: spinner }
   - { id: model, pool: test, agent: thinker }
 `,
+  'plans/busy-children.yaml': `
+name: busy-children
+version: 1.0.0
+description: The same, each in a child session.
+tasks:
+  - id: each
+    pool: test
+    agent: hanger
+    fanOut:
+      branches: [{ id: mcp }, { id: sandbox, agent: spinner }, { id: model, agent: thinker }]
+      spread: { above: 0, perSession: 1 }
+`,
 };
 
 const directory = temporaryCatalog(files);
@@ -134,6 +146,29 @@ test('a cancel ends a running MCP call, a sandbox and a model within five second
   );
   expect(spent.every((one) => one.costNanoUsd === 0 && one.outputTokens === 0)).toBe(true);
   expect(ofTypes(events, 'agent.cleaned-up')).toHaveLength(3);
+});
+
+test('a cancel ends child sessions with a running MCP call, a sandbox and a model within five seconds', async () => {
+  const id = await desk.submit({ plan: 'busy-children', timeoutMs: 120_000 });
+  const session = sessionId('default', '', id);
+  const children = [1, 2, 3].map((ordinal) => sessionId('default', session, `each/${ordinal}`));
+  for (const child of children)
+    await logs.until(child, ({ events }) => ofTypes(events, ...claims).length === 1);
+  const cancelledAtMs = performance.now();
+  await desk.send({ cancel: id, reason: 'not needed any more' });
+  expect((await desk.result(id, withinMs)).status).toBe('cancelled');
+  await logs.closed(session, withinMs);
+  const ended = await Promise.all(children.map((child) => logs.closed(child, withinMs)));
+  expect(performance.now() - cancelledAtMs).toBeLessThan(withinMs);
+
+  for (const { events } of ended) {
+    const after = events.slice(events.findIndex(({ type }) => type === 'session.cancelled'));
+    expect(ofTypes(after, ...claims, 'tool.requested', 'model.requested')).toEqual([]);
+    expect(ofTypes(events, ...ends, ...modelEnds)).toHaveLength(1);
+    expect(ofTypes(events, 'agent.cleaned-up')).toHaveLength(1);
+    const [said] = ofTypes(events, 'result.published');
+    expect(said?.data).toMatchObject({ status: 'cancelled', outputTokens: 0, costNanoUsd: 0 });
+  }
 });
 
 test('the places of what was cancelled are free: as much again runs at once', async () => {

@@ -16,7 +16,9 @@ function isDue(history: History, line: Line, session: SessionHistory): boolean {
   });
 }
 
-const answersOfBudgets: ReadonlySet<string> = new Set(['budget.granted', 'budget.refused']);
+const answersOfOthers: ReadonlySet<string> = new Set([
+  ...['budget.granted', 'budget.refused', 'child.ended'],
+]);
 
 /** Attempts that wait for a place in a pool, after this line. */
 function waitForPlaces(asked: Set<string>, { step }: Line): void {
@@ -29,11 +31,11 @@ function waitForPlaces(asked: Set<string>, { step }: Line): void {
   }
 }
 
-/** How much more, or less, it waits for budget logs after this line. */
+/** How much more, or less, it waits for budget logs and child sessions after this line. */
 const waitsMore = ({ step }: Line): number =>
   step.events.reduce((sum, { type }) => {
-    if (type === 'budget.requested') return sum + 1;
-    return answersOfBudgets.has(type) ? sum - 1 : sum;
+    if (type === 'budget.requested' || type === 'child.opened') return sum + 1;
+    return answersOfOthers.has(type) ? sum - 1 : sum;
   }, 0);
 
 /**

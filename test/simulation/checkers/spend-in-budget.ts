@@ -25,18 +25,23 @@ export const spendInDay: Checker = ({ history, schedule }) => {
   return [{ rule: dayRule, detail: `all sessions spent ${spent} of ${limitNanoUsd}` }];
 };
 
-/** Records of a session that closed are in nobody's history any more, but they stand in the log. */
+/** What child sessions spend is spent of the budget of their parent too. Records of a session that closed are in nobody's history any more, but they stand in the log. */
 export const spendInBudget: Checker = ({ history }) => {
   const budgets = new Map<string, number>();
   const spent = new Map<string, Map<string, number>>();
+  const parents = new Map<string, string>();
   for (const line of history.lines) {
     const { session } = line.header;
     for (const event of line.step.events) {
       const budget = event.type === 'session.opened' ? event.data.budgetNanoUsd : undefined;
       if (budget !== undefined) budgets.set(session, budget);
+      if (event.type === 'session.opened' && event.data.parent !== undefined)
+        parents.set(session, event.data.parent.session);
     }
     const cost = costOf(line);
-    if (cost !== undefined) spent.set(session, (spent.get(session) ?? new Map()).set(...cost));
+    if (cost === undefined) continue;
+    for (const payer of [session, parents.get(session) ?? session])
+      spent.set(payer, (spent.get(payer) ?? new Map()).set(...cost));
   }
   return [...budgets].flatMap(([session, budget]): Violation[] => {
     const nanoUsd = [...(spent.get(session)?.values() ?? [])].reduce((sum, one) => sum + one, 0);

@@ -191,6 +191,30 @@ function hurries(seed: number, calmAtMs: number): Action[] {
   return [{ atMs: dice.between(0, calmAtMs - 2_000), do: 'send', value, goalId, kind: 'goal' }];
 }
 
+/** Goals whose branches run in child sessions, on other partitions than their parents; some have a budget, or are stopped. */
+function families(seed: number, calmAtMs: number): Action[] {
+  const dice = diceOf('families', seed);
+  if (!dice.chance(0.4)) return [];
+  return Array.from({ length: dice.between(1, 2) }, (_, index): Action[] => {
+    const goalId = `goal-wide-${index}`;
+    const names = ['a', 'b', 'c', 'd', 'e'].slice(0, dice.between(2, 5));
+    const limits = dice.pick([
+      {},
+      {},
+      { budgetNanoUsd: dice.pick([4_000, 9_000, 20_000]) },
+      { timeoutMs: dice.between(1_000, 9_000) },
+    ]);
+    const priority = dice.pick(['high', 'normal']);
+    const inputs = { names };
+    const value = { id: goalId, goal: 'Wide.', plan: 'wide', inputs, priority, ...limits };
+    const atMs = dice.between(0, calmAtMs - 2_000);
+    const goal = { atMs, do: 'send', value, goalId, kind: 'goal' } as const;
+    if (!dice.chance(0.3)) return [goal];
+    const cancel = { do: 'send', value: cancelValue(goalId), goalId, kind: 'cancel' } as const;
+    return [goal, { atMs: atMs + dice.between(1, 4_000), ...cancel }];
+  }).flat();
+}
+
 /** Dice of their own: what is drawn elsewhere stays as it is. */
 function hopelessOf(seed: number): number {
   const dice = diceOf('hopeless', seed);
@@ -215,6 +239,7 @@ export function scheduleOf(seed: number): Schedule {
     ...swaps(seed, calmAtMs),
     ...poisonings(seed, calmAtMs),
     ...hurries(seed, calmAtMs),
+    ...families(seed, calmAtMs),
   ];
   const partitions = dice.between(1, 2);
   const housekeepingMs = dice.pick([300, 700, 1_000]);

@@ -189,7 +189,7 @@ test.each([
     // The third begins when one has ended: what that one left is there again.
     expect(shares).toEqual([13_333, 13_333, 40_000 - 13_333 - 2 * costNanoUsd]);
     expect(children.map((one) => one.all('session.opened')[0]?.data.budgetNanoUsd)).toEqual(shares);
-    const costs = parent.all('child.ended').map(({ data }) => data.costNanoUsd);
+    const costs = parent.all('child.ended').map(({ data }) => data.spentNanoUsd ?? 0);
     expect(costs.reduce((sum, one) => sum + one, 0)).toBe(5 * costNanoUsd);
     expect(world.results()).toMatchObject([{ usage: { costNanoUsd: 5 * costNanoUsd } }]);
   },
