@@ -116,16 +116,21 @@ function raise(state: ModelGatewayState, { data }: SeenEvent<'budget.raised'>): 
   };
 }
 
+function openSession(
+  state: ModelGatewayState,
+  { data }: SeenEvent<'session.opened'>,
+): ModelGatewayState {
+  const { budgetNanoUsd = null, lane, parent } = data;
+  if (parent !== undefined && budgetNanoUsd !== null)
+    return { ...state, budgetNanoUsd, share: {}, ...(lane === usualLane ? {} : { lane }) };
+  if (lane !== usualLane) return { ...state, budgetNanoUsd, lane };
+  return budgetNanoUsd === state.budgetNanoUsd ? state : { ...state, budgetNanoUsd };
+}
+
 function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   switch (seen.type) {
-    case 'session.opened': {
-      const { budgetNanoUsd = null, lane, parent } = seen.data;
-      if (parent !== undefined && budgetNanoUsd !== null) {
-        return { ...state, budgetNanoUsd, share: {}, ...(lane === usualLane ? {} : { lane }) };
-      }
-      if (lane !== usualLane) return { ...state, budgetNanoUsd, lane };
-      return budgetNanoUsd === state.budgetNanoUsd ? state : { ...state, budgetNanoUsd };
-    }
+    case 'session.opened':
+      return openSession(state, seen);
     case 'plan.accepted':
       return accept(state, seen);
     case 'model.requested':
