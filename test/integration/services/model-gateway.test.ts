@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SeenEvent } from '../../../schemas/event.ts';
+import type { ModelTokens } from '../../../schemas/tokens.ts';
+import { sessionId } from '../../../services/chassis/protocol/ids.ts';
+import { Harness } from '../../../services/client/index.ts';
+import { temporaryCatalog } from '../../support/document-files.ts';
+import { GoalDesk, type Result } from '../../support/goal-desk.ts';
+import { LiveHost } from '../../support/live-hosts.ts';
+import { stackUnderTest } from '../../support/live-stack.ts';
+import { ProviderStub } from '../../support/provider-stub.ts';
+import { SessionLogs } from '../../support/session-log.ts';
+import { expectVerified } from '../../support/session-proof.ts';
+
+/**
+ * The model gateway on a real broker: two hosts share a provider's limits, one is killed; fallback and breaker; budgets of
+ * sessions and of a tenant's day; what a follower sees. All of it at once, against one server that counts.
+ */
+
+const callMs = 300;
+const stub = new ProviderStub({
+  capped: { takesMs: callMs },
+  paced: {},
+  broken: { status: 529 },
+  spare: {},
+  paid: {},
+  daily: {},
+  slow: { takesMs: 1_500, words: ['Slowly', ' but', ' surely', ' it', ' comes.'] },
+});
+const perCallNanoUsd = 100_000;
+const dayCalls = 20;
+const concurrentMax = 4;
+const requestsPerMinute = 10;
+
+const models = ['capped', 'paced', 'routed', 'paid', 'daily', 'slow'];
+
+function agent(model: string): string {
+  return [
+    'kind: model',
+    `name: ask-${model}`,
+    'version: 1.0.0',
+    'description: Asks once.',
+    'role: tester',
+    `model: ${model}`,
+    'prompt: =$string(input.number)',
+    `outputTokensMax: 100`,
+    `modelTimeoutMs: ${model === 'paced' ? 4_000 : 25_000}`,
+    'modelAttemptsMax: 1',
+  ].join('\n');
+}
+
+const plan = (model: string, parallelMax: number): string => `name: ask-${model}
+version: 1.0.0
+description: Asks as often as there are numbers.
+inputs:
+  numbers: { type: array, description: One question each. }
+tasks:
+  - id: ask
+    pool: asking
+    agent: ask-${model}
+    attemptsMax: 1
+    fanOut: { over: =inputs.numbers, itemsMax: 64, parallelMax: ${parallelMax}, onBranchFailure: continue }
+    input: { number: =item }
+output: { kind: collect }
+`;
+
+function filesOf(url: string): Record<string, string> {
+  return {
+    'providers.yaml': `providers:
+  capped: { baseUrl: ${url}, concurrentMax: ${concurrentMax} }
+  paced: { baseUrl: ${url}, requestsPerMinute: ${requestsPerMinute} }
+  open: { baseUrl: ${url} }
+tenants:
+  thrifty: { dayBudgetNanoUsd: ${dayCalls * perCallNanoUsd}, trancheNanoUsd: ${perCallNanoUsd} }
+breaker: { failuresMax: 3, coolMs: 60000 }
+`,
+    'prices.yaml': `open/*: { inputNanoUsdPerMTokens: 0, outputNanoUsdPerMTokens: 1000000000 }\n`,
+    'models.yaml': `capped: capped/capped
+paced: paced/paced
+routed: [open/broken, open/spare]
+paid: open/paid
+daily: open/daily
+slow: open/slow
+`,
+    'pools.yaml': '- { name: asking, description: Asks models., concurrencyMax: 500 }\n',
+    ...Object.fromEntries(models.map((model) => [`agents/ask-${model}.yaml`, agent(model)])),
+    ...Object.fromEntries(
+      models.map((model) => [`plans/ask-${model}.yaml`, plan(model, model === 'routed' ? 1 : 64)]),
+    ),
+  };
+}
+
+const stack = stackUnderTest();
+let catalog: ReturnType<typeof temporaryCatalog>;
+let hosts: readonly LiveHost[];
+let desk: GoalDesk;
+let logs: SessionLogs;
+let harness: Harness;
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+const ask = (model: string, count: number, more: object = {}): Promise<string> =>
+  desk.submit({ plan: `ask-${model}`, inputs: { numbers: numbers(count) }, ...more });
+
+async function eventsOf({ session }: Result): Promise<readonly SeenEvent[]> {
+  return (await logs.closed(session)).events;
+}
+
+const codesOf = (events: readonly SeenEvent[]): string[] =>
+  events.flatMap((one) => (one.type === 'model.denied' ? [one.data.code] : []));
+
+const completedIn = (events: readonly SeenEvent[]): number =>
+  events.filter(({ type }) => type === 'model.completed').length;
+
+beforeAll(async () => {
+  catalog = temporaryCatalog(filesOf(await stub.start()));
+  const env = {
+    LONGREIN_PROVIDERS_FILE: join(catalog.path, 'providers.yaml'),
+    LONGREIN_PRICES_FILE: join(catalog.path, 'prices.yaml'),
+  };
+  const options = { stack, catalog: [catalog.path], env };
+  hosts = [new LiveHost(options), new LiveHost(options)];
+  await Promise.all(hosts.map((host) => host.ready()));
+  desk = await GoalDesk.open(stack);
+  logs = await SessionLogs.open(stack);
+  harness = new Harness({ brokers: stack.brokers });
+});
+
+afterAll(async () => {
+  await harness.close();
+  await logs.close();
+  await desk.close();
+  await Promise.all(hosts.map((host) => host.remove()));
+  await stub.stop();
+  catalog.remove();
+});
+
+describe.concurrent('two gateway hosts', () => {
+  it('hold fifty calls at once to a budget for five', async () => {
+    const goal = await ask('paid', 50, { budgetNanoUsd: 5 * perCallNanoUsd });
+    const events = await eventsOf(await desk.result(goal));
+    expect(stub.of('paid')).toHaveLength(5);
+    expect(completedIn(events)).toBe(5);
+    const spent = events.flatMap((one) =>
+      one.type === 'model.completed' ? [one.data.costNanoUsd] : [],
+    );
+    expect(spent.reduce((sum, one) => sum + one, 0)).toBe(5 * perCallNanoUsd);
+    expect(codesOf(events)).toEqual(Array.from({ length: 45 }, () => 'BUDGET_EXHAUSTED'));
+  });
+
+  it('go on with the next model while the first is overloaded, and leave it alone after that', async () => {
+    const result = await desk.result(await ask('routed', 8));
+    const events = await eventsOf(result);
+    expect(completedIn(events)).toBe(8);
+    expect(stub.of('broken')).toHaveLength(3);
+    const passedOver = events.flatMap((one) =>
+      one.type === 'model.claimed' ? (one.data.passedOver ?? []).map(({ because }) => because) : [],
+    );
+    expect(passedOver.filter((one) => one === 'failed')).toHaveLength(3);
+    expect(passedOver.filter((one) => one === 'breaker-open')).toHaveLength(5);
+    await expectVerified(stack, [result.session]);
+  });
+
+  it('never let fifty sessions of one tenant spend more than its day', async () => {
+    const goals = await Promise.all(numbers(50).map(() => ask('daily', 1, { tenant: 'thrifty' })));
+    const results = await Promise.all(goals.map((goal) => desk.result(goal)));
+    const all = await Promise.all(results.map(eventsOf));
+    const denied = all.flatMap(codesOf);
+    expect(stub.of('daily')).toHaveLength(dayCalls);
+    expect(all.map(completedIn).reduce((sum, one) => sum + one, 0)).toBe(dayCalls);
+    expect(denied).toEqual(Array.from({ length: 50 - dayCalls }, () => 'TENANT_BUDGET_EXHAUSTED'));
+  });
+
+  it('show a follower what a model says, and the record has the whole of it', async () => {
+    const heard: ModelTokens[] = [];
+    const pieces = async (id: string, onTokens?: (tokens: ModelTokens) => void) => {
+      const run = { plan: 'ask-slow', inputs: { numbers: [1] }, id };
+      return harness.run({ ...run, ...(onTokens === undefined ? {} : { onTokens }) });
+    };
+    const id = `slow-${hosts[0]?.name}`;
+    const result = await pieces(id, (tokens) => heard.push(tokens));
+    const session = sessionId('default', '', id);
+    expect(heard.length).toBeGreaterThan(1);
+    expect(heard[0]).toMatchObject({ session, model: 'open/slow', at: 0, claim: 1, try: 1 });
+    const whole = 'Slowly but surely it comes.';
+    expect(whole.startsWith(heard.map(({ text }) => text).join(''))).toBe(true);
+    expect(result.output).toEqual({ ask: [whole] });
+    // Who comes late hears nothing and misses nothing.
+    await sleep(1_000);
+    const late: ModelTokens[] = [];
+    const again = await pieces(id, (tokens) => late.push(tokens));
+    expect(again.output).toEqual(result.output);
+    expect(late).toEqual([]);
+    await expectVerified(stack, [session]);
+  });
+});
+
+describe('a gateway host that is killed', () => {
+  it('keeps a provider’s limits with the other one, and the one that is left takes no more than its part', async () => {
+    const paced = await Promise.all([ask('paced', 8), ask('paced', 8), ask('paced', 8)]);
+    const capped = await Promise.all(numbers(4).map(() => ask('capped', 10)));
+    while (stub.of('capped').length < 8) await sleep(20);
+    await hosts[0]?.kill();
+    paced.push(await ask('paced', 8));
+    const results = await Promise.all([...paced, ...capped].map((goal) => desk.result(goal)));
+    const all = await Promise.all(results.map(eventsOf));
+    // Each host has a part of its own, and the one that is left takes no more than that for a minute.
+    expect(stub.of('paced').length).toBeGreaterThanOrEqual(requestsPerMinute / 2);
+    expect(stub.of('paced').length).toBeLessThanOrEqual(requestsPerMinute);
+    const limited = all.slice(0, paced.length).flatMap(codesOf);
+    expect(new Set(limited)).toEqual(new Set(['MODEL_RATE_LIMITED']));
+    expect(stub.mostAtOnce('capped')).toBeLessThanOrEqual(concurrentMax);
+    expect(all.slice(paced.length).map(completedIn)).toEqual([10, 10, 10, 10]);
+  });
+});

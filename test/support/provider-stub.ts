@@ -1,0 +1,85 @@
+/**
+ * A server of OpenAI's protocol for whole hosts: answers every request in the way of the model's name, streamed where that
+ * is asked for, and remembers when each began and ended. A client that goes away ends its request.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type StubCall = { readonly model: string; readonly startMs: number; endMs: number };
+
+export type ModelWays = Readonly<
+  Record<string, Readonly<{ status?: number; words?: readonly string[]; takesMs?: number }>>
+>;
+
+const outputTokens = 100;
+const usage = { prompt_tokens: 10, completion_tokens: outputTokens };
+
+const chunk = (model: string, delta: object, more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
+
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const piece of request) chunks.push(piece as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
+}
+
+export class ProviderStub {
+  readonly calls: StubCall[] = [];
+  private readonly ways: ModelWays;
+  private readonly server = createServer((request, response) => void this.take(request, response));
+
+  constructor(ways: ModelWays) {
+    this.ways = ways;
+  }
+
+  /** Where it listens; ends before /chat/completions. */
+  async start(): Promise<string> {
+    await new Promise<void>((done) => this.server.listen(0, '127.0.0.1', done));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
+  }
+
+  of(model: string): readonly StubCall[] {
+    return this.calls.filter((one) => one.model === model);
+  }
+
+  /** The most requests for a model that were under way in one moment. */
+  mostAtOnce(model: string): number {
+    const all = this.of(model);
+    const under = all.map(
+      ({ startMs }) => all.filter((one) => one.startMs <= startMs && one.endMs > startMs).length,
+    );
+    return Math.max(0, ...under);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise<void>((done) => this.server.close(() => done()));
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request);
+    const model = String(body['model']);
+    const call: StubCall = { model, startMs: performance.now(), endMs: Number.POSITIVE_INFINITY };
+    this.calls.push(call);
+    response.once('close', () => {
+      call.endMs = performance.now();
+    });
+    const { status = 200, words = ['Yes.'], takesMs = 0 } = this.ways[model] ?? { status: 404 };
+    if (status !== 200) {
+      await sleep(takesMs);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: `the stub says ${status}` } }));
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const word of words) {
+      await sleep(takesMs / words.length);
+      response.write(chunk(model, { content: word }));
+    }
+    const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }];
+    response.write(chunk(model, {}, { choices }));
+    response.write(chunk(model, {}, { choices: [], usage }));
+    response.end('data: [DONE]\n\n');
+  }
+}
