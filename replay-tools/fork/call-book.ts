@@ -27,8 +27,10 @@ export class CallBook {
       });
     } else if (event.type === 'model.requested') {
       const { call, agent, model } = event.data;
-      const { messages, tools } = requestOf(gateway, call) ?? { messages: null, tools: null };
-      const given = { messages, tools } as unknown as JsonValue;
+      const none = { messages: null, tools: null, texts: undefined };
+      const { messages, tools, texts } = requestOf(gateway, call) ?? none;
+      const asked = texts === undefined ? { messages, tools } : { messages, tools, texts };
+      const given = asked as unknown as JsonValue;
       this.add({ kind: 'model', call, agent, name: model, given });
     }
   }

@@ -8,6 +8,16 @@ export type ProcedureStep = Readonly<{
   arguments: Template;
   /** An expression; the step is passed over (result null) where it is not true. */
   when?: string;
+  /** The step asks a model for the vectors of `arguments.texts`; `tool` is `embed` then. */
+  embed?: Embedding;
+}>;
+
+/** `model`: an alias of the models file, or `provider/model`. */
+export type Embedding = Readonly<{
+  model: string;
+  timeoutMs: number;
+  /** An equal request of the same tenant may be answered from a cache for so long; undefined: never. */
+  cacheMs?: number;
 }>;
 
 /** What becomes of an agent that cannot go on. */

@@ -794,6 +794,14 @@ toolCalls: number
  * True: the answer to an equal request was given again; it used no tokens and cost nothing.
  */
 cached?: boolean
+/**
+ * The answer is so many vectors.
+ */
+embeds?: number
+/**
+ * Numbers in each vector.
+ */
+dimensions?: number
 }
 content: {
 message: ContentV1
@@ -927,11 +935,20 @@ repair?: number
  * Place in the agent's list of models that take over, from 1.
  */
 fallback?: number
+/**
+ * The request is for the vectors of so many texts, and not part of the conversation.
+ */
+embeds?: number
+/**
+ * An equal request for vectors may be answered from a cache for so long.
+ */
+cacheMs?: number
 }
 content: {
 messages: ContentV1
 input?: ContentV1
 note?: ContentV1
+texts?: ContentV1
 }
 }
 /**

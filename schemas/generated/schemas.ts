@@ -3119,6 +3119,17 @@ export const eventSchemas: readonly JsonObject[] = [
      "cached": {
       "type": "boolean",
       "description": "True: the answer to an equal request was given again; it used no tokens and cost nothing."
+     },
+     "embeds": {
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 512,
+      "description": "The answer is so many vectors."
+     },
+     "dimensions": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "Numbers in each vector."
      }
     },
     "required": [
@@ -3650,6 +3661,17 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "integer",
       "minimum": 1,
       "description": "Place in the agent's list of models that take over, from 1."
+     },
+     "embeds": {
+      "type": "integer",
+      "minimum": 1,
+      "maximum": 512,
+      "description": "The request is for the vectors of so many texts, and not part of the conversation."
+     },
+     "cacheMs": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "An equal request for vectors may be answered from a cache for so long."
      }
     },
     "required": [
@@ -3676,6 +3698,9 @@ export const eventSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:content:v1"
      },
      "note": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "texts": {
       "$ref": "urn:longrein:content:v1"
      }
     },

@@ -26,8 +26,9 @@ type Question = Omit<ModelRequest, 'callId' | 'signal' | 'deadlineAtMs' | 'trace
 
 /** What makes two requests equal. */
 export function questionKey(tenant: string, question: Question): string {
-  const { model, messages, tools, outputTokensMax, temperature, outputSchema, input } = question;
-  const rest = [outputTokensMax, temperature ?? null, outputSchema ?? null, input ?? null];
+  const { model, messages, tools, outputTokensMax, temperature, outputSchema } = question;
+  const { input = null, texts = null } = question;
+  const rest = [outputTokensMax, temperature ?? null, outputSchema ?? null, input, texts];
   const whole = [tenant, model, messages, tools, ...rest];
   return sha256(canonical(whole as unknown as JsonValue));
 }

@@ -6,7 +6,7 @@ import { endedBecause } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { settledNanoUsd } from './budget.ts';
-import { heard, summaryOf, talk } from './conversations.ts';
+import { embeddingOf, heard, summaryOf, talk } from './conversations.ts';
 import { callOfTimer, type ModelCallEntry, type ModelGatewayState } from './state.ts';
 import { askAgain, spendFrom } from './tranche.ts';
 
@@ -18,9 +18,9 @@ export function request(
   if (endedBecause(state.ended, task, attempt) !== undefined) return state;
   const limits = { outputTokensMax, timeoutMs, claims: 0, claim: '', cancelled: false };
   const asked = { agent, task, taskAttempt: attempt, model, tools };
-  const summary = summaryOf(seen);
+  const summary = { ...summaryOf(seen), ...embeddingOf(seen) };
   const { agentName } = seen.data;
-  // What an agent asks of its answers is not asked of a summary.
+  // What an agent asks of its answers is not asked of a summary, nor of vectors.
   const isRuled =
     Object.keys(summary).length === 0 && memberOf(state.agentRules ?? {}, agentName) !== undefined;
   const entry: ModelCallEntry = {

@@ -20,13 +20,22 @@ export function summaryOf(seen: SeenEvent<'model.requested'>): Pick<ModelCallEnt
   return { summary: { summarises, asked } };
 }
 
+/** A request for vectors: the texts. */
+export function embeddingOf(seen: SeenEvent<'model.requested'>): Pick<ModelCallEntry, 'embed'> {
+  const { embeds, cacheMs } = seen.data;
+  if (embeds === undefined) return {};
+  const texts = bodyOf(seen.content.texts, []) as readonly string[];
+  return { embed: cacheMs === undefined ? { texts } : { texts, cacheMs } };
+}
+
 /**
  * What was said with this request. The conversation of one attempt is kept for the next one, where the agent's template
  * says that it goes on.
  */
 export function talk(state: ModelGatewayState, seen: SeenEvent<'model.requested'>): Conversations {
-  const { agent, agentName, task } = seen.data;
+  const { agent, agentName, task, embeds } = seen.data;
   const { conversations, resuming = [] } = state;
+  if (embeds !== undefined) return conversations;
   const { over: _over, ...known } = conversationFor(conversations, seen) as KeptConversation;
   const asked = ask(known, seen);
   if (!resuming.includes(agentName)) return withMember(conversations, agent, asked);
@@ -42,8 +51,8 @@ export function heard(
   seen: SeenEvent<'model.completed'>,
 ): Conversations {
   const known = memberOf(conversations, entry.agent);
-  if (known === undefined || known.over === true || entry.summary !== undefined)
-    return conversations;
+  if (known === undefined || known.over === true) return conversations;
+  if (entry.summary !== undefined || entry.embed !== undefined) return conversations;
   return withMember(conversations, entry.agent, answer(known, seen));
 }
 

@@ -37,6 +37,8 @@ export type ModelCallToMake = Readonly<{
   input: JsonValue;
   timeoutMs: number;
   agent: string;
+  /** Vectors of these are wanted, and nothing is said. */
+  texts?: readonly string[];
 }>;
 
 /** An outcome gives money back that another call may wait for. */
@@ -80,21 +82,33 @@ export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFact
 
 /** What the agent of a call asks besides. */
 export function rulesOf(state: ModelGatewayState, call: string): AgentRules {
-  const name = memberOf(state.calls, call)?.agentName;
+  const { agentName: name, embed } = memberOf(state.calls, call) ?? {};
+  if (embed !== undefined)
+    return embed.cacheMs === undefined ? {} : { answerCacheMs: embed.cacheMs };
   return (name === undefined ? undefined : memberOf(state.agentRules ?? {}, name)) ?? {};
 }
 
 /** What to ask the model for a call. Undefined once the call has ended or its agent is gone. */
 export function requestOf(state: ModelGatewayState, call: string): ModelCallToMake | undefined {
   const entry = memberOf(state.calls, call);
-  const known = entry === undefined ? undefined : memberOf(state.conversations, entry.agent);
-  if (entry === undefined || known === undefined) return undefined;
+  if (entry === undefined) return undefined;
+  if (entry.embed !== undefined) return embeddingRequest(entry, entry.embed);
+  const known = memberOf(state.conversations, entry.agent);
+  if (known === undefined) return undefined;
   const { model, outputTokensMax, timeoutMs, agent } = entry;
   const { summary } = entry;
   const messages =
     summary === undefined ? messagesOf(known) : summaryMessages(known, summary, summary.asked);
   const tools = toolsOf(state.tools, entry.tools);
   return { model, messages, tools, outputTokensMax, input: known.input, timeoutMs, agent };
+}
+
+function embeddingRequest(
+  { model, outputTokensMax, timeoutMs, agent }: ModelCallEntry,
+  { texts }: NonNullable<ModelCallEntry['embed']>,
+): ModelCallToMake {
+  const nothing = { messages: [], tools: [], input: null };
+  return { model, ...nothing, outputTokensMax, timeoutMs, agent, texts };
 }
 
 /** A call to be made, with the most that it may take in; `key` is what its quote is called. */
@@ -110,8 +124,9 @@ export type QuotedCall = Readonly<{
 export function mostOf(state: ModelGatewayState, call: string) {
   const asked = requestOf(state, call);
   if (asked === undefined) return undefined;
-  const { messages, tools, outputTokensMax } = asked;
-  return { inputTokensMost: inputTokensMost(messages, tools), outputTokensMax };
+  const { messages, tools, texts = [], outputTokensMax } = asked;
+  const said = [...messages, ...texts.map((text) => ({ role: 'user' as const, text }))];
+  return { inputTokensMost: inputTokensMost(said, tools), outputTokensMax };
 }
 
 function quotesFor(state: ModelGatewayState, call: string, entry: ModelCallEntry): QuotedCall[] {

@@ -70,7 +70,8 @@ async function complete(
 /** Who follows the session sees the answer while it comes; a summary is not one. */
 function listening({ tokens }: ModelEffectsParts, { claim, state, session }: Call) {
   const entry = memberOf(state.calls, claim.data.call);
-  if (tokens === undefined || entry === undefined || entry.summary !== undefined) return {};
+  if (tokens === undefined || entry?.agent === undefined) return {};
+  if (entry.summary !== undefined || entry.embed !== undefined) return {};
   const { call, model, attempt, try: number = 1 } = claim.data;
   const { agent, task } = entry;
   const piece = { session: session.session, call, agent, task, model, claim: attempt, try: number };

@@ -31,7 +31,7 @@ const elsewhere: ReadonlySet<ModelFailure['class']> = new Set([
 
 /** Whether another model may do better, or the same one later: not where the request is wrong. */
 export const mayTryAnother = ({ class: kind, code }: ModelFailure): boolean =>
-  elsewhere.has(kind) || code === 'MODEL_NOT_FOUND';
+  elsewhere.has(kind) || code === 'MODEL_NOT_FOUND' || code === 'MODEL_CANNOT_EMBED';
 
 function failed(
   claim: Claim,
@@ -72,8 +72,15 @@ export function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: nu
   const price = { costNanoUsd, costKnown: known, priceVersion };
   const said = outcome.cached === true ? { cached: true } : {};
   const count = { durationMs, toolCalls: message.toolCalls.length };
-  const data = { ...answered, ...usage, ...price, ...count, ...said };
+  const data = { ...answered, ...usage, ...price, ...count, ...said, ...vectorsIn(message) };
   return event('model.completed', data, { message: json(message as unknown as JsonValue) });
+}
+
+function vectorsIn({ vectors }: Extract<ModelOutcome, { kind: 'completed' }>['message']) {
+  const [first] = vectors ?? [];
+  return vectors === undefined || first === undefined
+    ? {}
+    : { embeds: vectors.length, dimensions: first.length };
 }
 
 export function notStarted(claim: Claim, reason: 'cancelled' | 'timeout') {

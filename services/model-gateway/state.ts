@@ -45,6 +45,8 @@ export type ModelCallEntry = Readonly<{
   waitsUntilMs?: number;
   /** A request for a summary: the steps that it is about, and its own messages. */
   summary?: Readonly<{ summarises: readonly number[]; asked: readonly ModelMessage[] }>;
+  /** A request for the vectors of these texts. */
+  embed?: Readonly<{ texts: readonly string[]; cacheMs?: number }>;
 }>;
 
 /** A try that failed; `address` is that of the event that said so, for the jitter of the next. */

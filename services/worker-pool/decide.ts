@@ -30,7 +30,7 @@ import { evolve } from './evolve.ts';
 import { cancelDrafts, completeDrafts, failDrafts, taskFailedDraft } from './finish.ts';
 import { spentText } from './model-limits.ts';
 import { modelMove } from './model-loop.ts';
-import type { ModelRequest, Move, ToolRequest } from './move.ts';
+import type { EmbedRequest, ModelRequest, Move, ToolRequest } from './move.ts';
 import { procedureMove } from './procedure.ts';
 import { askDrafts, askingOf, isQuestion, questionDrafts } from './questions.ts';
 import { deliveriesOf } from './requests.ts';
@@ -133,6 +133,19 @@ function modelDrafts(at: Case, move: ModelRequest): Draft[] {
   return [event('model.requested', data, content)];
 }
 
+function embedDrafts(at: Case, { step, texts, embedding }: EmbedRequest): Draft[] {
+  const { session, agent, entry, state } = at;
+  const { task, attempt, name: agentName } = entry;
+  const { model, timeoutMs, cacheMs } = embedding;
+  const data = {
+    call: callId(session, agent, entry.calls + 1),
+    ...{ agent, task, attempt, step, agentName, model: resolveModel(state, model) },
+    ...{ outputTokensMax: 0, timeoutMs, tools: [], embeds: texts.length },
+    ...(cacheMs === undefined ? {} : { cacheMs }),
+  };
+  return [event('model.requested', data, { messages: json([]), texts: json([...texts]) })];
+}
+
 function moveDrafts(at: Case): Draft[] {
   const { agent, entry, nowMs } = at;
   const move = moveOf(at);
@@ -141,6 +154,8 @@ function moveDrafts(at: Case): Draft[] {
       return toolDrafts(at, move.requests);
     case 'ask-model':
       return modelDrafts(at, move);
+    case 'embed':
+      return embedDrafts(at, move);
     case 'wait': {
       const timer = timerOf(agent, entry.usage.modelCalls);
       return [event('timer.set', { timer, dueAtMs: nowMs + move.delayMs })];

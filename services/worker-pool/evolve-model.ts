@@ -4,9 +4,11 @@ import type { ModelAgent } from '../../schemas/definitions/agent.ts';
 import { bodyOf, type DataOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import { type ModelAnswer, type NewMessage, readAnswer } from '../chassis/context/messages.ts';
 import { foldAsked, foldCounted } from './context-window.ts';
+import { askedEmbedding, endedEmbedding, isEmbedding } from './evolve-embed.ts';
 import { modelFailureOf } from './failures.ts';
 import { allRefused } from './model-limits.ts';
-import type { AgentEntry, ModelProgress, Usage } from './state.ts';
+import type { AgentEntry, ModelProgress } from './state.ts';
+import { spent } from './usage.ts';
 
 type Part = Partial<AgentEntry>;
 type Completed = SeenEvent<'model.completed'>;
@@ -54,7 +56,8 @@ export function askedModel(
   definition: ModelAgent | undefined,
   seen: SeenEvent<'model.requested'>,
 ): Part {
-  const { call, step, summarises, fallback } = seen.data;
+  const { call, step, summarises, fallback, embeds } = seen.data;
+  if (embeds !== undefined) return askedEmbedding(entry, seen);
   if (summarises !== undefined) return askedSummary(entry, seen.data);
   const { usage, model, calls } = entry;
   const again = step === usage.steps && fallback === entry.fallback;
@@ -63,16 +66,6 @@ export function askedModel(
     model: nextTry(model, call, again ? model.tries + 1 : 1),
     calls: calls + 1,
     usage: { ...usage, steps: step, modelCalls: usage.modelCalls + 1 },
-  };
-}
-
-function spent(usage: Usage, seen: SeenEvent<'model.completed' | 'model.failed'>): Usage {
-  const { inputTokens, outputTokens, costNanoUsd } = seen.data;
-  return {
-    ...usage,
-    inputTokens: usage.inputTokens + inputTokens,
-    outputTokens: usage.outputTokens + outputTokens,
-    costNanoUsd: usage.costNanoUsd + costNanoUsd,
   };
 }
 
@@ -98,6 +91,7 @@ export function completedModel(
   definition: ModelAgent | undefined,
   seen: Completed,
 ): Part {
+  if (isEmbedding(entry, seen.data.call)) return endedEmbedding(entry, seen);
   const answer = readAnswer(bodyOf(seen.content.message));
   const usage = spent(entry.usage, seen);
   const { model, summary } = entry;
@@ -123,6 +117,7 @@ export function failedModel(
   entry: AgentEntry,
   seen: SeenEvent<'model.failed' | 'model.denied'>,
 ): Part {
+  if (isEmbedding(entry, seen.data.call)) return endedEmbedding(entry, seen);
   const usage = seen.type === 'model.failed' ? spent(entry.usage, seen) : entry.usage;
   const { model, summary } = entry;
   if (summary !== undefined && isSummary(entry, seen.data.call))

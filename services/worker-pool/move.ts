@@ -1,5 +1,6 @@
 /** What an agent does next, before it is written as events. */
 
+import type { Embedding } from '../../schemas/definitions/agent.ts';
 import type { ContentDraft } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { NewMessage } from '../chassis/context/messages.ts';
@@ -38,7 +39,16 @@ export type PersonRequest = Readonly<{
   amountNanoUsd: number;
 }>;
 
+/** Asks for the vectors of these texts. */
+export type EmbedRequest = Readonly<{
+  kind: 'embed';
+  step: number;
+  texts: readonly string[];
+  embedding: Embedding;
+}>;
+
 export type Move =
+  | EmbedRequest
   | PersonRequest
   | Readonly<{ kind: 'call-tools'; requests: readonly ToolRequest[] }>
   | ModelRequest

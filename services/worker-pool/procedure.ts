@@ -3,7 +3,7 @@
  * says was asked for last; steps that were passed over leave no event, their results are null.
  */
 
-import type { ProcedureAgent, ProcedureStep } from '../../schemas/definitions/agent.ts';
+import type { Embedding, ProcedureAgent, ProcedureStep } from '../../schemas/definitions/agent.ts';
 import { json } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
@@ -44,10 +44,35 @@ function nextStep(definition: ProcedureAgent, data: JsonObject, done: number): M
     const where = `agent ${definition.name}, steps[${index}]`;
     if (index < done || !isWanted(step, data, where)) continue;
     const given = compileTemplate(step.arguments, `${where}.arguments`).evaluate(data);
+    if (step.embed !== undefined) return embedMove(step.embed, given, { step: index + 1, where });
     const request = { step: index + 1, tool: step.tool, arguments: given };
     return { kind: 'call-tools', requests: [request] };
   }
   return undefined;
+}
+
+const textsMax = 512;
+
+/** The request for vectors; a failure where the expression gave anything but texts. */
+function embedMove(
+  embedding: Embedding,
+  given: JsonValue,
+  at: { step: number; where: string },
+): Move {
+  const texts: unknown = Object(given).texts;
+  const list: readonly unknown[] = Array.isArray(texts) ? texts : [texts];
+  const said = list.filter((one): one is string => typeof one === 'string' && one !== '');
+  if (said.length > 0 && said.length === list.length && said.length <= textsMax)
+    return { kind: 'embed', step: at.step, texts: said, embedding };
+  const message =
+    `The texts of ${at.where} are not a list of 1 to ${textsMax} texts that are not empty. ` +
+    'Correct the expression, or pass the step over with "when" where there is nothing to embed.';
+  return failed({
+    code: 'EMBED_TEXTS_INVALID',
+    class: 'invalid-arguments',
+    retryable: false,
+    message,
+  });
 }
 
 /** What the agent does next. Only to be asked while no call of it is open. */

@@ -235,6 +235,7 @@ function wrongAgents(): CatalogMistake[] {
       ...{ at: '6:1', reason: /no model "poet"/, fix: /writer/ },
     },
     ...wrongPolicies(),
+    ...wrongEmbeddings(),
   ];
 }
 
@@ -284,6 +285,49 @@ function wrongPolicies(): CatalogMistake[] {
     mistake('a limit of cost that is nothing', 'costNanoUsdMax: 0', {
       ...{ at: '7:1', reason: /must be >= 1/, fix: /Nano-USD/ },
     }),
+  ];
+}
+
+/** In the place of the first step of the worker. */
+function wrongEmbeddings(): CatalogMistake[] {
+  const at = {
+    file: 'agents/worker.yaml',
+    from: '    tool: echo\n    arguments: { said: =input.said }',
+  };
+  const embed = (text: string): string => `    embed: { ${text} }`;
+  return [
+    {
+      ...{
+        ...at,
+        name: 'an unknown model for vectors',
+        to: embed('model: poet, texts: =input.said'),
+      },
+      ...{ at: '9:14', reason: /no model "poet"/, fix: /writer/ },
+    },
+    {
+      ...{
+        ...at,
+        name: 'vectors of a bad expression',
+        to: embed('model: writer, texts: =$eval("1")'),
+      },
+      ...{ at: '9:29', reason: /embed\.texts.*\$eval/, fix: /./ },
+    },
+    {
+      ...{ ...at, name: 'vectors of nothing', to: embed('model: writer') },
+      ...{ at: '9:5', reason: /"embed" has no "texts"/, fix: /Add "texts"/ },
+    },
+    {
+      ...{
+        ...at,
+        name: 'vectors beside a tool',
+        to: `    tool: echo\n${embed('model: writer, texts: [a]')}`,
+      },
+      ...{ at: '9:5', reason: /"tool" does not go with/, fix: /Remove it/ },
+    },
+    {
+      ...{ ...at, name: 'a step without arguments', to: '    tool: echo' },
+      ...{ at: '8:5', reason: /has no "arguments"/, fix: /Add "arguments"/ },
+    },
   ];
 }
 

@@ -12,6 +12,7 @@ import type { Gate } from '../../services/model-gateway/gate/gate.ts';
 import { wishOf } from '../../services/model-gateway/gather.ts';
 import { notStarted, outcomeDraft, unrecorded } from '../../services/model-gateway/outcome.ts';
 import type { ModelOutcome } from '../../services/model-gateway/providers/port.ts';
+import { scriptedVector } from '../../services/model-gateway/providers/scripted-vectors.ts';
 import { waitIn } from './memory-effects.ts';
 
 /** Models of a simulated world. */
@@ -59,6 +60,13 @@ function answered(
   };
 }
 
+/** Vectors as the scripted provider makes them. */
+function embedded(said: ModelOutcome, texts: readonly string[]): ModelOutcome {
+  if (said.kind !== 'completed') return said;
+  const message = { text: '', toolCalls: [], vectors: texts.map(scriptedVector) };
+  return { ...said, message, finishReason: 'stop' };
+}
+
 export type FakeModelParts = Readonly<{
   clock: Clock;
   gate: Gate;
@@ -83,8 +91,9 @@ async function played(
     const retryable = signal.reason === 'deadline';
     return [failedModel({ code: 'MODEL_STOPPED', retryable }), 0];
   }
-  const isFailed = 'failure' in answer;
-  return [isFailed ? failedModel(answer.failure) : answered(claim, answer), afterMs];
+  if ('failure' in answer) return [failedModel(answer.failure), afterMs];
+  const said = answered(claim, answer);
+  return [request.texts === undefined ? said : embedded(said, request.texts), afterMs];
 }
 
 /** The effects of the model gateway over a function. */

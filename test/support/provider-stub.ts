@@ -18,6 +18,13 @@ const usage = { prompt_tokens: 10, completion_tokens: outputTokens };
 const chunk = (model: string, delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 
+/** A vector is the length of its text, and one. */
+function embed(response: ServerResponse, texts: readonly string[]): void {
+  const data = texts.map((text, index) => ({ index, embedding: [text.length, 1] }));
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: texts.length } }));
+}
+
 async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
   const chunks: Buffer[] = [];
   for await (const piece of request) chunks.push(piece as Buffer);
@@ -65,6 +72,7 @@ export class ProviderStub {
     response.once('close', () => {
       call.endMs = performance.now();
     });
+    if (request.url?.endsWith('/embeddings')) return embed(response, body['input'] as string[]);
     const { status = 200, words = ['Yes.'], takesMs = 0 } = this.ways[model] ?? { status: 404 };
     if (status !== 200) {
       await sleep(takesMs);

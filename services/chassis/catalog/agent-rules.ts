@@ -6,6 +6,7 @@ import type {
   ProcedureAgent,
   ProcedureStep,
 } from '../../../schemas/definitions/agent.ts';
+import type { Template } from '../../../schemas/definitions/plan.ts';
 import { expressionViolations, sourceViolations } from './expression-rules.ts';
 import { askPerson } from './person-tool.ts';
 import type { Violation } from './problem.ts';
@@ -24,7 +25,7 @@ export function validateAgent(
     ...personViolations(agent),
     ...(agent.kind === 'model'
       ? modelViolations(agent, catalog, checkSchema)
-      : procedureViolations(agent)),
+      : procedureViolations(agent, catalog)),
   ];
 }
 
@@ -110,25 +111,44 @@ function outputViolations(agent: ModelAgent, checkSchema: SchemaCheck): Violatio
   ];
 }
 
-function procedureViolations(agent: ProcedureAgent): Violation[] {
+function procedureViolations(agent: ProcedureAgent, catalog: CatalogNames): Violation[] {
   const ids = agent.steps.map(({ id }) => id);
   return [
     ...duplicates(ids, 'step').map((found) => ({ ...found, path: ['steps', ...found.path, 'id'] })),
-    ...agent.steps.flatMap((step, index) => stepViolations(step, index, agent)),
+    ...agent.steps.flatMap((step, index) => [
+      ...(step.embed === undefined
+        ? toolViolations(step, index, agent)
+        : modelName(step.embed.model, catalog).map(under('steps', index, 'embed', 'model'))),
+      ...stepViolations(step, index),
+    ]),
     ...expressionViolations(agent.output, ['output']),
   ];
 }
 
-function stepViolations(step: ProcedureStep, index: number, agent: ProcedureAgent): Violation[] {
+function toolViolations(
+  { tool }: ProcedureStep,
+  index: number,
+  agent: ProcedureAgent,
+): Violation[] {
+  if (agent.tools.includes(tool)) return [];
+  const path = ['steps', index, 'tool'];
+  const reason = `The step calls "${tool}", which the agent's tools do not list.`;
+  const others = agent.tools.join(', ');
+  const fix = `Add "${tool}" to the tools of the agent, or call one of: ${others}.`;
+  return [{ path, reason, fix }];
+}
+
+function stepViolations(step: ProcedureStep, index: number): Violation[] {
   const path = ['steps', index];
-  const undeclared = {
-    path: [...path, 'tool'],
-    reason: `The step calls "${step.tool}", which the agent's tools do not list.`,
-    fix: `Add "${step.tool}" to the tools of the agent, or call one of: ${agent.tools.join(', ')}.`,
-  };
+  const given: Violation[] =
+    step.embed === undefined
+      ? expressionViolations(step.arguments, [...path, 'arguments'])
+      : expressionViolations(textsOf(step), [...path, 'embed', 'texts']);
   return [
-    ...(agent.tools.includes(step.tool) ? [] : [undeclared]),
     ...(step.when === undefined ? [] : sourceViolations(step.when, [...path, 'when'])),
-    ...expressionViolations(step.arguments, [...path, 'arguments']),
+    ...given,
   ];
 }
+
+const textsOf = ({ arguments: given }: ProcedureStep): Template =>
+  (given as Readonly<{ texts?: Template }>).texts ?? null;

@@ -76,6 +76,10 @@ function violationsOf(error: ErrorObject, value: unknown): Violation[] {
     case 'propertyNames':
     case 'if':
       return [];
+    case 'false schema':
+      return [
+        { path, reason: `${shown} does not go with what stands beside it.`, fix: 'Remove it.' },
+      ];
     case 'additionalProperties': {
       const unknown = [...path, String(additionalProperty)];
       const reason = `"${additionalProperty}" is unknown.`;

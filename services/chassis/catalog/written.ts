@@ -6,10 +6,12 @@
 import type {
   AgentDefinition,
   ContextPolicy,
+  Embedding,
   ErrorPolicy,
   ModelAgent,
   PersonPolicy,
   ProcedureAgent,
+  ProcedureStep,
 } from '../../../schemas/definitions/agent.ts';
 import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
@@ -23,6 +25,7 @@ import type {
   Review,
   Synthesis,
   TaskDefinition,
+  Template,
 } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
@@ -79,7 +82,13 @@ export type WrittenModelAgent = Omit<
   'context'
 > &
   Readonly<{ context?: WrittenContext }>;
-export type WrittenAgent = Written<ProcedureAgent> | WrittenModelAgent;
+type WrittenStep =
+  | Omit<ProcedureStep, 'embed'>
+  | (Pick<ProcedureStep, 'id' | 'when'> &
+      Readonly<{ embed: Optional<Embedding, 'timeoutMs'> & Readonly<{ texts: Template }> }>);
+export type WrittenProcedureAgent = Omit<Written<ProcedureAgent>, 'steps' | 'tools'> &
+  Readonly<{ steps: readonly WrittenStep[]; tools: readonly string[] }>;
+export type WrittenAgent = WrittenProcedureAgent | WrittenModelAgent;
 export type WrittenTool = Optional<
   ToolDefinition,
   'idempotent' | 'timeoutMs' | 'argumentBytesMax' | 'resultBytesMax'
@@ -241,11 +250,20 @@ function completeModelAgent(whole: WrittenModelAgent): ModelAgent {
   };
 }
 
+const embeddingTimeoutMs = 30_000;
+
+function completeEmbedding({ id, embed }: Extract<WrittenStep, { embed: object }>): ProcedureStep {
+  const { texts, ...rest } = embed;
+  const given = { arguments: { texts }, embed: { timeoutMs: embeddingTimeoutMs, ...rest } };
+  return { id, tool: 'embed', ...given };
+}
+
 /** An agent with every member; `when` may be written with or without the `=` of templates. */
 export function completeAgent(written: WrittenAgent): AgentDefinition {
   if (written.kind === 'model') return completeModelAgent(written);
   const steps = written.steps.map(({ when, ...step }) => {
-    return when === undefined ? step : { ...step, when: when.replace(/^=/, '') };
+    const complete = 'embed' in step ? completeEmbedding(step) : step;
+    return when === undefined ? complete : { ...complete, when: condition(when) };
   });
   const onError = { ...errorDefaults, tools: 'fail', ...written.onError } as const;
   const { person: _person, ...rest } = written;

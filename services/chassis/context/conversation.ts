@@ -51,10 +51,10 @@ function without(known: Conversation, omit: readonly number[], note: string): Co
   return { ...known, said, steps: kept.map(({ step }) => step), note };
 }
 
-/** A request of an agent. One for a summary adds nothing: it is about the conversation, not part of it. */
+/** A request of an agent. One for a summary or for vectors adds nothing: it is not part of the conversation. */
 export function ask(known: Conversation, seen: SeenEvent<'model.requested'>): Conversation {
-  const { omit, summarises } = seen.data;
-  if (summarises !== undefined) return known;
+  const { omit, summarises, embeds } = seen.data;
+  if (summarises !== undefined || embeds !== undefined) return known;
   const asked = bodyOf(seen.content.messages, []) as unknown as readonly ModelMessage[];
   const said = { ...known, asked, input: bodyOf(seen.content.input, known.input) };
   const now = known.steps === undefined ? said : { ...said, step: seen.data.step };

@@ -26,8 +26,8 @@ export type ModelContext = Readonly<{
   task: string;
   attempt: number;
   step: number;
-  /** `summary`: a request of the context policy, about the conversation and not part of it. */
-  purpose: 'answer' | 'summary';
+  /** `summary`, of the context policy, and `embedding`, of texts, are not part of the conversation. */
+  purpose: 'answer' | 'summary' | 'embedding';
   /** As it was asked for: who answered is said by the outcome. */
   model: string;
   messages: readonly ModelMessage[];
@@ -74,7 +74,7 @@ function foldRequest(known: Contexts, seen: Request): Contexts {
 
 function foldAnswer(known: Contexts, seen: SeenEvent<'model.completed'>): Contexts {
   const request = memberOf(known.open, seen.data.call);
-  if (request === undefined || request.data.summarises !== undefined) return known;
+  if (request === undefined || purposeOf(request) !== 'answer') return known;
   const { agent } = request.data;
   const conversation = memberOf(known.conversations, agent) ?? emptyConversation;
   const answered = withMember(known.conversations, agent, answer(conversation, seen));
@@ -125,19 +125,34 @@ function omittedOf({ steps, step = 1 }: Conversation): readonly number[] {
   );
 }
 
+function purposeOf({ data }: Request): ModelContext['purpose'] {
+  if (data.embeds !== undefined) return 'embedding';
+  return data.summarises === undefined ? 'answer' : 'summary';
+}
+
+/** Texts of an embedding are shown as what a user says. */
+function messagesFor(seen: Request, conversation: Conversation): readonly ModelMessage[] {
+  const { messages, texts } = seen.content;
+  const asked = bodyOf(messages, []) as unknown as readonly ModelMessage[];
+  switch (purposeOf(seen)) {
+    case 'answer':
+      return messagesOf(conversation);
+    case 'summary':
+      return summaryMessages(conversation, seen.data, asked);
+    case 'embedding':
+      return (bodyOf(texts, []) as readonly string[]).map((text) => ({ role: 'user', text }));
+  }
+}
+
 function contextOf(known: Contexts, seen: Request): ModelContext {
-  const { call, agent, agentName, task, attempt, step, model, summarises } = seen.data;
+  const { call, agent, agentName, task, attempt, step, model } = seen.data;
   const { outputTokensMax, timeoutMs, tools } = seen.data;
   const conversation = conversationFor(known.conversations, seen);
-  const asked = bodyOf(seen.content.messages, []) as unknown as readonly ModelMessage[];
   const { record, index, atMs } = seen;
   return {
     ...{ call, agent, agentName, task, attempt, step, model, outputTokensMax, timeoutMs },
-    purpose: summarises === undefined ? 'answer' : 'summary',
-    messages:
-      summarises === undefined
-        ? messagesOf(conversation)
-        : summaryMessages(conversation, seen.data, asked),
+    purpose: purposeOf(seen),
+    messages: messagesFor(seen, conversation),
     tools: toolsOf(known.tools, tools),
     input: conversation.input,
     omitted: omittedOf(conversation),

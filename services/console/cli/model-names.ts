@@ -11,8 +11,12 @@ export function modelsNamed(environment: Environment): readonly string[] {
   const given = environment['LONGREIN_CATALOG']?.split(',').map((one) => one.trim());
   const directories = given ?? [join(packageRoot, 'deploy/examples')];
   const { models, agents } = loadCatalog(directories.filter((one) => one !== '')).catalog;
-  const direct = Object.values(agents).flatMap((agent) =>
-    agent.kind === 'model' && agent.model.includes('/') ? [agent.model] : [],
-  );
+  const direct = Object.values(agents)
+    .flatMap((agent) =>
+      agent.kind === 'model'
+        ? [agent.model]
+        : agent.steps.flatMap(({ embed }) => (embed === undefined ? [] : [embed.model])),
+    )
+    .filter((name) => name.includes('/'));
   return [...new Set([...Object.values(models).flat(), ...direct])].sort();
 }

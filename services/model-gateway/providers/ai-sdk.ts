@@ -8,6 +8,7 @@ import type { JsonValue } from '../../../schemas/json.ts';
 import { parseModelName } from '../model-name.ts';
 import type { PriceBook } from '../prices.ts';
 import { type SdkModel, withDistinctCallIds } from './call-ids.ts';
+import { type EmbeddingParts, embeddingCost, embedTexts } from './embedding.ts';
 import { modelFailureOf } from './failure.ts';
 import { systemTextOf, toSdkMessages, toSdkTools } from './messages.ts';
 import type {
@@ -34,6 +35,8 @@ export type AiSdkProviderOptions = Readonly<{
   name: string;
   /** The SDK's model for a model name without the provider. */
   languageModel(model: string): SdkModel;
+  /** The SDK's model for vectors, where the protocol has any. */
+  embeddingModel?: EmbeddingParts['embeddingModel'];
   /** Keys, so that they can be taken out of what the provider says. */
   secrets: readonly string[];
   /** The variable that holds the key, for the fix of a refused key. */
@@ -79,15 +82,19 @@ async function complete(
 ): Promise<ModelOutcome> {
   const stop = createStop(request, options.nowMs);
   const names = mapToolNames(request);
+  const paid: Parameters<typeof embedTexts>[2] = [];
   try {
     stop.signal.throwIfAborted();
+    if (request.texts !== undefined)
+      return await embedTexts({ ...request, signal: stop.signal }, options, paid);
     const answer = await ask({ request, options, names, stop });
     return completed({ answer, request, options, names });
   } catch (thrown) {
     const reason = stop.reason();
     if (reason !== undefined) return failed(stoppedFailure(reason, options.name), options);
     const context = { ...options, provider: options.name, model: request.model };
-    return failed(modelFailureOf(thrown, context), options);
+    const outcome = failed(modelFailureOf(thrown, context), options);
+    return paid.length === 0 ? outcome : withPaid(outcome, embeddingCost(paid, request, options));
   } finally {
     stop.release();
   }
@@ -105,6 +112,12 @@ function failed(error: ModelFailure, { prices }: AiSdkProviderOptions): ModelOut
     error,
     cost: { costNanoUsd: 0, known: false, priceVersion: prices.version },
   };
+}
+
+/** Batches that were answered before the one that failed were paid. */
+function withPaid(outcome: ModelOutcome, { usage, cost }: ReturnType<typeof embeddingCost>) {
+  const known = cost.known && outcome.cost?.known !== false;
+  return { ...outcome, usage, cost: { ...cost, known } };
 }
 
 type Attempt = Readonly<{

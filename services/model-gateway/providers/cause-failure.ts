@@ -9,6 +9,7 @@ import {
   UnsupportedFunctionalityError,
 } from 'ai';
 import { LongreinError } from '../../chassis/errors.ts';
+import { CannotEmbed } from './embedding.ts';
 import type { FailureKind } from './failure.ts';
 import { StreamCut } from './streamed.ts';
 
@@ -26,6 +27,10 @@ const certificateCode = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|
 export function causeFailure(thrown: unknown): FailureKind | undefined {
   if (LoadAPIKeyError.isInstance(thrown)) {
     return { code: 'MODEL_AUTHENTICATION', class: 'authentication', retryable: false };
+  }
+  if (thrown instanceof CannotEmbed) {
+    const fix = 'Name a model of a server of OpenAI’s protocol.';
+    return { code: 'MODEL_CANNOT_EMBED', class: 'invalid-request', retryable: false, fix };
   }
   if (thrown instanceof StreamCut) {
     return { code: 'MODEL_STREAM_CUT', class: 'provider-error', retryable: true };

@@ -36,6 +36,7 @@ export function createOpenAiCompatibleProvider(options: OpenAiCompatibleOptions)
   return createAiSdkProvider({
     ...options,
     languageModel: (model) => sdk.chatModel(model),
+    embeddingModel: (model) => sdk.embeddingModel(model),
     secrets: apiKey === undefined ? [] : [apiKey],
   });
 }

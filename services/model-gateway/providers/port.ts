@@ -39,6 +39,8 @@ export type ModelRequest = Readonly<{
   outputSchema?: JsonObject;
   /** Told the text as it comes. Nothing of it counts before the outcome. */
   onText?: (text: string) => void;
+  /** Vectors of these are wanted; there are no messages then. */
+  texts?: readonly string[];
 }>;
 
 /**
@@ -86,7 +88,13 @@ export type ModelFinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filt
  */
 export type ModelCompleted = Readonly<{
   kind: 'completed';
-  message: Readonly<{ text: string; toolCalls: readonly ModelToolCall[]; reasoning?: JsonValue }>;
+  message: Readonly<{
+    text: string;
+    toolCalls: readonly ModelToolCall[];
+    reasoning?: JsonValue;
+    /** One for each text, in their order. */
+    vectors?: readonly (readonly number[])[];
+  }>;
   finishReason: ModelFinishReason;
   usage: ModelUsage;
   cost: ModelCost;

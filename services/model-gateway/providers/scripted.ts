@@ -17,6 +17,7 @@ import type {
   ModelUsage,
 } from './port.ts';
 import { answerShape, readScriptedRules, type ScriptedRule } from './scripted-rules.ts';
+import { scriptedVector } from './scripted-vectors.ts';
 import { createStop, stoppedFailure } from './stop.ts';
 import { cutToTokens, estimateInputTokens, estimateTokens } from './token-estimate.ts';
 
@@ -51,6 +52,7 @@ async function complete(request: ModelRequest, options: ScriptedOptions): Promis
   const stop = createStop(request, options.nowMs);
   try {
     stop.signal.throwIfAborted();
+    if (request.texts !== undefined) return embedded(request, request.texts);
     const data = dataOf(request);
     const rule = options.rules.find((each) => matches(each, request.model, data));
     if (rule === undefined) return refused(noRule(request, options.file));
@@ -67,6 +69,20 @@ async function complete(request: ModelRequest, options: ScriptedOptions): Promis
   } finally {
     stop.release();
   }
+}
+
+function embedded(request: ModelRequest, texts: readonly string[]): ModelOutcome {
+  const inputTokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+  const used = { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  return {
+    kind: 'completed',
+    message: { text: '', toolCalls: [], vectors: texts.map(scriptedVector) },
+    finishReason: 'stop',
+    usage: { inputTokens, ...used },
+    cost: free,
+    provider: name,
+    model: parseModelName(request.model).model,
+  };
 }
 
 /** Takes the time of the rule; who listens hears the answer word by word meanwhile. */

@@ -26,6 +26,7 @@ const stub = new ProviderStub({
   spare: {},
   paid: {},
   daily: {},
+  vectors: {},
   slow: { takesMs: 1_500, words: ['Slowly', ' but', ' surely', ' it', ' comes.'] },
 });
 const perCallNanoUsd = 100_000;
@@ -65,6 +66,28 @@ tasks:
 output: { kind: collect }
 `;
 
+const embedder = `kind: procedure
+name: embedder
+version: 1.0.0
+description: Gives vectors.
+role: tester
+tools: []
+steps:
+  - { id: first, embed: { model: open/vectors, texts: =input.texts, cacheMs: 60000 } }
+  - { id: again, embed: { model: open/vectors, texts: =input.texts, cacheMs: 60000 } }
+output: =[steps.first.vectors[0], steps.again.vectors[1]]
+`;
+
+const embedPlan = `name: embed
+version: 1.0.0
+description: Gives vectors.
+inputs:
+  texts: { type: array, description: Texts. }
+tasks:
+  - { id: embed, pool: asking, agent: embedder, attemptsMax: 1, input: { texts: =inputs.texts } }
+output: { kind: collect }
+`;
+
 function filesOf(url: string): Record<string, string> {
   return {
     'providers.yaml': `providers:
@@ -75,7 +98,9 @@ tenants:
   thrifty: { dayBudgetNanoUsd: ${dayCalls * perCallNanoUsd}, trancheNanoUsd: ${perCallNanoUsd} }
 breaker: { failuresMax: 3, coolMs: 60000 }
 `,
-    'prices.yaml': `open/*: { inputNanoUsdPerMTokens: 0, outputNanoUsdPerMTokens: 1000000000 }\n`,
+    'prices.yaml': `open/*: { inputNanoUsdPerMTokens: 0, outputNanoUsdPerMTokens: 1000000000 }
+open/vectors: { inputNanoUsdPerMTokens: 1000000000, outputNanoUsdPerMTokens: 0 }
+`,
     'models.yaml': `capped: capped/capped
 paced: paced/paced
 routed: [open/broken, open/spare]
@@ -83,6 +108,8 @@ paid: open/paid
 daily: open/daily
 slow: open/slow
 `,
+    'agents/embedder.yaml': embedder,
+    'plans/embed.yaml': embedPlan,
     'pools.yaml': '- { name: asking, description: Asks models., concurrencyMax: 500 }\n',
     ...Object.fromEntries(models.map((model) => [`agents/ask-${model}.yaml`, agent(model)])),
     ...Object.fromEntries(
@@ -170,6 +197,36 @@ describe.concurrent('two gateway hosts', () => {
     expect(stub.of('daily')).toHaveLength(dayCalls);
     expect(all.map(completedIn).reduce((sum, one) => sum + one, 0)).toBe(dayCalls);
     expect(denied).toEqual(Array.from({ length: 50 - dayCalls }, () => 'TENANT_BUDGET_EXHAUSTED'));
+  });
+
+  it('give vectors within a budget, and equal ones again for nothing', async () => {
+    const inputs = { texts: ['one', 'three'] };
+    const result = await desk.result(
+      await desk.submit({ plan: 'embed', inputs, budgetNanoUsd: 9e6 }),
+    );
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        embed: [
+          [3, 1],
+          [5, 1],
+        ],
+      },
+    });
+    expect(stub.of('vectors')).toHaveLength(1);
+    const events = await eventsOf(result);
+    const held = events.flatMap((one) => (one.type === 'budget.reserved' ? [one.data] : []));
+    const paid = events.flatMap((one) => (one.type === 'model.completed' ? [one.data] : []));
+    expect(held.every(({ reservedNanoUsd }) => reservedNanoUsd > 0)).toBe(true);
+    expect(paid.map(({ embeds, dimensions }) => [embeds, dimensions])).toEqual([
+      [2, 2],
+      [2, 2],
+    ]);
+    expect(paid.map(({ costNanoUsd, cached = false }) => [costNanoUsd, cached])).toEqual([
+      [2_000, false],
+      [0, true],
+    ]);
+    await expectVerified(stack, [result.session]);
   });
 
   it('show a follower what a model says, and the record has the whole of it', async () => {
