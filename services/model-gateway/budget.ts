@@ -36,6 +36,17 @@ function utf8Bytes(text: string): number {
   return bytes;
 }
 
+/** Messages never change: each is counted once, however long the conversation gets. */
+const counted = new WeakMap<ModelMessage, number>();
+
+function bytesOf(message: ModelMessage): number {
+  const known = counted.get(message);
+  if (known !== undefined) return known;
+  const bytes = utf8Bytes(canonical(message));
+  counted.set(message, bytes);
+  return bytes;
+}
+
 /**
  * Input tokens of a request, estimated on the safe side: half its bytes, and a little for each
  * message. Text of any language has fewer; only a run of rare characters can have more.
@@ -44,7 +55,10 @@ export function inputTokensMost(
   messages: readonly ModelMessage[],
   tools: readonly ModelTool[],
 ): number {
-  const bytes = utf8Bytes(canonical(messages)) + utf8Bytes(canonical(tools));
+  // Of a list: its brackets, its members, and the commas between them.
+  const brackets = 2 + Math.max(0, messages.length - 1);
+  const said = messages.reduce((sum, one) => sum + bytesOf(one), brackets);
+  const bytes = said + utf8Bytes(canonical(tools));
   return Math.ceil(bytes / 2) + messageTokens * (messages.length + tools.length);
 }
 

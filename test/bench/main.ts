@@ -1,8 +1,10 @@
 import { readRuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { agentLoop } from './agent-loop.ts';
 import { agentSteps } from './agent-steps.ts';
+import { burst } from './burst.ts';
 import { fairness } from './fairness.ts';
 import { machine, print } from './figures.ts';
+import { gatewayAlone } from './gateway.ts';
 import { idleSessions } from './idle-sessions.ts';
 import { memory } from './memory.ts';
 import { firstEvent, scheduling } from './plans.ts';
@@ -12,7 +14,7 @@ import { turns } from './turns.ts';
 
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
-/** Every figure, or those whose names are given: hop, loop, steps, plans, fairness, store, memory, idle. */
+/** Every figure, or those whose names are given: hop, loop, steps, plans, fairness, store, gateway, memory, idle. */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
   const config = readRuntimeConfig({ ...process.env, LONGREIN_LOG_LEVEL: 'error' });
@@ -27,6 +29,10 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   }
   if (wants('fairness')) await fairness(config);
   if (wants('store')) await storeRows(config);
+  if (wants('gateway')) {
+    await gatewayAlone();
+    await burst(config);
+  }
   if (wants('memory')) await memory();
   if (wants('idle')) await idleSessions();
 }

@@ -5,7 +5,7 @@ import { startHostProcess } from './host-process.ts';
 const mebibyte = 1_048_576;
 
 /** Resident memory of a process in bytes, from the kernel. */
-function residentBytes(pid: number): number {
+export function residentBytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(line?.[1] ?? 0) * 1024;
 }

@@ -9,7 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type StubCall = { readonly model: string; readonly startMs: number; endMs: number };
 
 export type ModelWays = Readonly<
-  Record<string, Readonly<{ status?: number; words?: readonly string[]; takesMs?: number }>>
+  Record<
+    string,
+    Readonly<{ status?: number; words?: readonly string[]; takesMs?: number; plain?: boolean }>
+  >
 >;
 
 const outputTokens = 100;
@@ -73,11 +76,23 @@ export class ProviderStub {
       call.endMs = performance.now();
     });
     if (request.url?.endsWith('/embeddings')) return embed(response, body['input'] as string[]);
-    const { status = 200, words = ['Yes.'], takesMs = 0 } = this.ways[model] ?? { status: 404 };
+    const {
+      status = 200,
+      words = ['Yes.'],
+      takesMs = 0,
+      plain = false,
+    } = this.ways[model] ?? { status: 404 };
     if (status !== 200) {
       await sleep(takesMs);
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: `the stub says ${status}` } }));
+      return;
+    }
+    if (plain) {
+      const message = { role: 'assistant', content: words.join('') };
+      const choices = [{ index: 0, message, finish_reason: 'stop' }];
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ id: 'c', object: 'chat.completion', model, choices, usage }));
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
