@@ -38,8 +38,23 @@ function releasesOf({ records }: JudgedSession): readonly string[] {
   return [...new Set(bodies.flatMap((body) => (body.kind === 'turn' ? [body.release] : [])))];
 }
 
-function sourceWarnings({ source, core, restoredAt }: JudgedSession): string[] {
-  const warnings: string[] = [];
+/** Who had the contents erased, by the record of it. */
+function erasures({ records }: JudgedSession): string[] {
+  return records.flatMap(({ record }) => {
+    if (!isPlaced(record) || record.body.kind !== 'input') return [];
+    const { event, atMs } = record.body;
+    if (event.type !== 'session.erased') return [];
+    const { by, reason } = event.data;
+    const when = new Date(atMs).toISOString();
+    return [
+      `${String(by)} had the contents erased at ${when}: ${String(reason)}; acceptance, ids, hashes and accounts were checked, decisions by hash only`,
+    ];
+  });
+}
+
+function sourceWarnings(judged: JudgedSession): string[] {
+  const { source, core, restoredAt } = judged;
+  const warnings = erasures(judged);
   const isKnown = Object.keys(source.acceptance).length > 0;
   const owners = isKnown ? '' : ', and which owner was current there is not known';
   if (!source.whole)

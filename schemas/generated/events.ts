@@ -1393,6 +1393,24 @@ status: ("completed" | "failed" | "cancelled")
 }
 }
 /**
+ * Somebody had the contents of this session erased. Comes after its end, so nothing is decided from it; it says who, why, and what went.
+ */
+export interface SessionErasedV1 {
+type: "session.erased"
+version: 1
+data: {
+by: string
+reason: string
+/**
+ * Its contents were sealed, so that with the key they are gone from the log too.
+ */
+sealed: boolean
+blobs: number
+rows: number
+files: number
+}
+}
+/**
  * The session cannot reach its goal.
  */
 export interface SessionFailedV1 {
@@ -2106,6 +2124,7 @@ export interface InputEvents {
   'range.stored': RangeStoredV1;
   'session.cancel-requested': SessionCancelRequestedV1;
   'session.ended': SessionEndedV1;
+  'session.erased': SessionErasedV1;
   'session.forked': SessionForkedV1;
   'session.opened': SessionOpenedV1;
   'session.signalled': SessionSignalledV1;
@@ -2190,6 +2209,7 @@ export const eventTypes = [
   'session.closed',
   'session.completed',
   'session.ended',
+  'session.erased',
   'session.failed',
   'session.forked',
   'session.opened',

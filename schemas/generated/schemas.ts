@@ -5453,6 +5453,71 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:session.erased:v1",
+  "title": "SessionErasedV1",
+  "description": "Somebody had the contents of this session erased. Comes after its end, so nothing is decided from it; it says who, why, and what went.",
+  "x-record": "input",
+  "x-writers": [
+   "console"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "session.erased"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "by": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 200
+     },
+     "reason": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 512
+     },
+     "sealed": {
+      "type": "boolean",
+      "description": "Its contents were sealed, so that with the key they are gone from the log too."
+     },
+     "blobs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "rows": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "files": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "by",
+     "reason",
+     "sealed",
+     "blobs",
+     "rows",
+     "files"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:session.failed:v1",
   "title": "SessionFailedV1",
   "description": "The session cannot reach its goal.",
@@ -8515,6 +8580,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:session.ended:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:session.erased:v1"
      },
      {
       "$ref": "urn:longrein:event:session.forked:v1"

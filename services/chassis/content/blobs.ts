@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LongreinError } from '../errors.ts';
 
@@ -36,9 +36,31 @@ export function createMemoryBlobs(): BlobPort & { entries(): ReadonlyMap<string,
 /** A record names its blobs: what is no digest must not become a path. */
 const isDigest = /^[0-9a-f]{64}$/;
 
+const pathIn =
+  (directory: string) =>
+  (digest: string): string =>
+    join(directory, digest.slice(0, 2), digest);
+
+/** For erasures only: hosts never remove a blob. Answers whether it was there. */
+export function removableBlobs(directory: string): { remove(digest: string): Promise<boolean> } {
+  const pathOf = pathIn(directory);
+  return {
+    async remove(digest) {
+      if (!isDigest.test(digest)) return false;
+      try {
+        await rm(pathOf(digest));
+        return true;
+      } catch (thrown) {
+        if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        throw thrown;
+      }
+    },
+  };
+}
+
 /** Blobs as files in a directory that all hosts share. A file is whole or not there. */
 export function createDirectoryBlobs(directory: string): BlobPort {
-  const pathOf = (digest: string): string => join(directory, digest.slice(0, 2), digest);
+  const pathOf = pathIn(directory);
   return {
     async put(digest, text) {
       const path = pathOf(digest);

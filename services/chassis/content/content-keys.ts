@@ -146,6 +146,11 @@ export class ContentKeys {
     };
   }
 
+  /** Whether the session has a key here, or had one that was dropped. */
+  knows(session: string): boolean {
+    return this.store.get(session) !== undefined || this.store.markOf(session) !== undefined;
+  }
+
   /** Who had the session of this log erased; undefined where nobody had. */
   erasureOf(log: string): ErasureMark | undefined {
     return this.store.markOf(keyOwnerOf(log));

@@ -29,9 +29,11 @@ export function runBackfill(
     await watermarks.start();
     try {
       await watermarks.current();
-      const bare = contentKeysOf(environment).enabled;
+      const keys = contentKeysOf(environment);
+      const bare = keys.enabled;
+      const isErased = (of: string): boolean => keys.erasureOf(of) !== undefined;
       const topics = await topicsOf(log);
-      return await backfill({ log, client, watermarks, topics, bare, report });
+      return await backfill({ log, client, watermarks, topics, bare, isErased, report });
     } finally {
       await watermarks.stop();
     }

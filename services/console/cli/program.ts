@@ -9,10 +9,12 @@ import { deadLettersDiscard, deadLettersRetry } from './commands/dead-letters-ac
 import { demo } from './commands/demo.ts';
 import { doctor } from './commands/doctor.ts';
 import { down } from './commands/down.ts';
+import { erase } from './commands/erase.ts';
 import { goalCancel } from './commands/goal-cancel.ts';
 import { goalFollow } from './commands/goal-follow.ts';
 import { goalSignal } from './commands/goal-signal.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
+import { keysList, keysRewrap } from './commands/keys.ts';
 import { planCheck } from './commands/plan-check.ts';
 import { replayAnonymise } from './commands/replay-anonymise.ts';
 import { replayBacktest } from './commands/replay-backtest.ts';
@@ -66,6 +68,12 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     commands: [agentsList, agentsShow, agentsCheck],
   },
   ...warehouse,
+  erase,
+  {
+    name: 'keys',
+    about: 'the keys that contents are sealed with',
+    commands: [keysList, keysRewrap],
+  },
   {
     name: 'services',
     about: 'see and change which services hold the log',

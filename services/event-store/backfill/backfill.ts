@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { Watermarks } from '../../chassis/host/watermarks.ts';
 import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { Bounds, LogPort, LogRecord, PartitionName } from '../../chassis/log/port.ts';
+import { bareContentText, bareRecordText } from '../bare-text.ts';
 import { createEventTable, type EventTable } from '../clickhouse.ts';
 import { decodeRecord } from '../decoded-record.ts';
 import { rowsOf } from '../judgement.ts';
@@ -19,6 +20,8 @@ export type BackfillParts = Readonly<{
   topics: readonly string[];
   /** Tenants have keys: rows of public topics hold their structure only. */
   bare?: boolean;
+  /** Sessions that were erased come back without their contents. */
+  isErased?(log: string): boolean;
   report(done: PartitionBackfill): void;
 }>;
 
@@ -80,7 +83,7 @@ async function backfillPartition(
     bytes = 0;
   };
   for await (const record of readPartition(parts.log, name, bounds)) {
-    const rows = judged(fold, record);
+    const rows = judged(fold, record).map((row) => withoutErased(row, parts));
     if (isIn(there, record.offset)) continue;
     if (bounds.low > 0 && isOfUnknown(rows)) counts.cut += 1;
     else {
@@ -104,6 +107,11 @@ function judged(fold: PartitionFold, log: LogRecord): readonly EventRow[] {
   const decoded = decodeRecord(log);
   return rowsOf({ log, header: decoded.header, judgement: fold.judge(decoded) });
 }
+
+const withoutErased = (row: EventRow, { isErased }: BackfillParts): EventRow =>
+  row.sessionId !== '' && isErased?.(row.sessionId) === true
+    ? { ...row, content: bareContentText(row.content), record: bareRecordText(row.record) }
+    : row;
 
 /** Nothing of a record counts, and it is one that should: its session's beginning is not there. */
 const isOfUnknown = (rows: readonly EventRow[]): boolean =>

@@ -1,0 +1,169 @@
+import { join, resolve } from 'node:path';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { LongreinError } from '../../../chassis/errors.ts';
+import { contentKeysOf, localSettings, readClickhouseAddress, readLogAddress } from '../config.ts';
+import {
+  type Call,
+  type CommandSpec,
+  flagOption,
+  listOption,
+  type OptionSpec,
+  textOption,
+  writeJson,
+} from '../context.ts';
+import type { ErasedSession } from '../erase/erase.ts';
+import type { FoundSession, Wanted } from '../erase/survey.ts';
+import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
+import { count } from '../figures.ts';
+import { deedOf, reasonOptions } from '../who.ts';
+
+const options: readonly OptionSpec[] = [
+  { flags: '--session <id>', about: 'one session, that has ended' },
+  { flags: '--tenant <id>', about: 'every session of a tenant that has ended' },
+  { flags: '--exports <directory...>', about: 'where exports of sessions lie, besides imports' },
+  { flags: '--dry-run', about: 'say what would be erased, and change nothing' },
+  ...reasonOptions,
+];
+
+/** Drops what was written in sessions, for ever; keeps that they were, what they cost, and every hash. */
+export const erase: CommandSpec = {
+  name: 'erase',
+  about: 'erase for ever what was written in a session or by a tenant; accounts and hashes stay',
+  options,
+  examples: [
+    'longrein erase --session ses_0f3a9c… --reason "request 4711 of the data subject"',
+    'longrein erase --tenant acme --reason "contract ended" --exports ./exports',
+  ],
+  async run(call) {
+    const wanted = await wantedOf(call);
+    if (flagOption(call, 'dryRun')) return await rehearse(call, wanted);
+    const deed = deedOf(call);
+    const { withLog } = await import('../log-client.ts');
+    return await withLog(call.environment, async (log) => {
+      const found = await find(call, wanted);
+      const { ended, running } = found;
+      const parts = { log, deed, ...(await storesOf(call)) };
+      const { eraseSessions } = await import('../erase/erase.ts');
+      const done = await withStore(call, (clickhouse) =>
+        eraseSessions({ ...parts, clickhouse }, ended, (one) => progress(call, one)),
+      );
+      tell(call, done, running);
+      return running.length === 0 ? exitCodes.done : exitCodes.failed;
+    });
+  },
+};
+
+async function wantedOf(call: Call): Promise<Wanted> {
+  const [id, tenant] = [textOption(call, 'session'), textOption(call, 'tenant')];
+  if ((id === undefined) === (tenant === undefined))
+    throw new UsageError(
+      'what is to be erased?',
+      'Give --session ID, or --tenant ID, one of them.',
+    );
+  if (tenant !== undefined) return { tenant };
+  const { sessionOf } = await import('../session-source.ts');
+  const { keyOwnerOf } = await import('../../../chassis/content/content-keys.ts');
+  return { session: keyOwnerOf(await sessionOf(call.environment, id ?? '')) };
+}
+
+async function storesOf(call: Call) {
+  const { removableBlobs } = await import('../../../chassis/content/blobs.ts');
+  const { copiesIn } = await import('../erase/files.ts');
+  const { blobDir } = await readLogAddress(call.environment);
+  const exports = listOption(call, 'exports').map((one) => resolve(call.workingDir, one));
+  const imports = join(localSettings(call.environment).stateDir, 'imports');
+  return {
+    keys: contentKeysOf(call.environment),
+    blobs: removableBlobs(blobDir),
+    copies: await copiesIn(imports, exports),
+  };
+}
+
+async function withStore<T>(
+  call: Call,
+  work: (client: ClickHouseClient | undefined) => Promise<T>,
+): Promise<T> {
+  if ((await readClickhouseAddress(call.environment)) === undefined) return await work(undefined);
+  const { withClickhouse } = await import('../clickhouse-owner.ts');
+  return await withClickhouse(call.environment, work);
+}
+
+type Found = Readonly<{ ended: readonly FoundSession[]; running: readonly FoundSession[] }>;
+
+/** What is to be erased, and what cannot be yet. Throws SESSION_UNKNOWN, SESSION_RUNNING, TENANT_UNKNOWN. */
+async function find(call: Call, wanted: Wanted): Promise<Found> {
+  const { withLog } = await import('../log-client.ts');
+  const { surveyLogs } = await import('../erase/survey.ts');
+  const { isRunning } = await import('../erase/erase.ts');
+  const { elsewhere } = await import('../erase/elsewhere.ts');
+  const surveyed = await withLog(call.environment, (log) => surveyLogs(log, wanted));
+  const others = await withStore(call, (clickhouse) =>
+    elsewhere(wanted, { keys: contentKeysOf(call.environment), clickhouse, surveyed }),
+  );
+  const all = [...surveyed.values(), ...others];
+  const running = all.filter(isRunning);
+  if (all.length === 0) throw unknown(wanted);
+  if ('session' in wanted && running.length > 0) throw stillRunning(wanted.session);
+  return { ended: all.filter((one) => !isRunning(one)), running };
+}
+
+function unknown(wanted: Wanted): LongreinError {
+  if ('tenant' in wanted)
+    return new LongreinError('TENANT_UNKNOWN', `there is no session of tenant ${wanted.tenant}`, {
+      fix: 'See who has sessions: longrein cost --by tenant',
+    });
+  const message = `there is no session ${wanted.session} in the log, in ClickHouse or among the keys`;
+  return new LongreinError('SESSION_UNKNOWN', message, {
+    fix: 'Give its whole id; see `longrein session list`. Nothing was erased.',
+  });
+}
+
+const stillRunning = (session: string): LongreinError =>
+  new LongreinError('SESSION_RUNNING', `${session} has not ended: a host may have it open`, {
+    fix: `Let it end, or call it off first: longrein goal cancel ${session}. Nothing was erased.`,
+  });
+
+async function rehearse(call: Call, wanted: Wanted): Promise<ExitCode> {
+  const { ended, running } = await find(call, wanted);
+  const name = ({ session }: FoundSession): string => session;
+  if (call.json) writeJson(call, { erase: ended.map(name), running: running.map(name) });
+  else
+    call.terminal.out(
+      [
+        ...ended.map((one) => `would erase  ${one.session}\n`),
+        ...running.map((one) => `still runs   ${one.session}\n`),
+      ].join(''),
+    );
+  return exitCodes.done;
+}
+
+function progress(call: Call, one: ErasedSession): void {
+  if (call.json) return;
+  const { session, blobs, rows, files } = one;
+  const what = [count(blobs, 'blob'), count(rows, 'row'), count(files, 'file')].join(', ');
+  call.terminal.err(`${session}  ${what}\n`);
+}
+
+const open =
+  'Some of it was not sealed: that stays in the log until the janitor deletes it there (LONGREIN_RETENTION_DAYS).';
+const published =
+  'What was published on longrein.goals and longrein.results stays there as long as these topics keep it (30 days).';
+
+function tell(
+  call: Call,
+  erased: readonly ErasedSession[],
+  running: readonly FoundSession[],
+): void {
+  const stays = [...(erased.every(({ sealed }) => sealed) ? [] : [open]), published];
+  const still = running.map(({ session }) => session);
+  if (call.json) {
+    writeJson(call, { erased, running: still, stays });
+    return;
+  }
+  call.terminal.out(`Erased ${count(erased.length, 'session')}. Accounts and hashes stay.\n`);
+  for (const line of stays) call.terminal.out(`${line}\n`);
+  if (still.length > 0)
+    call.terminal.err(
+      `Not erased, because they have not ended: ${still.join(', ')}. Erase again when they have.\n`,
+    );
+}
