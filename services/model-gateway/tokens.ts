@@ -16,6 +16,7 @@ const flushMs = 100;
 const waitingCharactersMax = 16_384;
 
 type Piece = Omit<ModelTokens, 'at' | 'text'>;
+type Ports = Pick<HostPorts, 'log' | 'clock' | 'logger' | 'keys'>;
 type Waiting = { readonly piece: Piece; at: number; text: string };
 
 const recordOf = ({ piece, at, text }: Waiting): OutgoingRecord => ({
@@ -30,19 +31,21 @@ function skip(one: Waiting): void {
 }
 
 export class TokenChannel {
-  private readonly ports: Pick<HostPorts, 'log' | 'clock' | 'logger'>;
+  private readonly ports: Ports;
   private readonly waiting = new Set<Waiting>();
   private partitions: number | undefined;
   /** A flush is set or under way. */
   private due = false;
   private complained = false;
 
-  constructor(ports: Pick<HostPorts, 'log' | 'clock' | 'logger'>) {
+  constructor(ports: Ports) {
     this.ports = ports;
   }
 
-  /** Takes the text of one try as it comes. */
+  /** Takes the text of one try as it comes; of a sealed session nobody is told. */
   listener(piece: Piece): (text: string) => void {
+    // The topic stands open, and what a sealed session says does not.
+    if (this.ports.keys?.isSealed(piece.session) === true) return () => undefined;
     const own: Waiting = { piece, at: 0, text: '' };
     return (text) => {
       if (text === '') return;

@@ -126,6 +126,11 @@ export class ContentKeys {
       );
   }
 
+  /** Whether nothing of this log may stand anywhere but sealed; so also while nobody can say. */
+  isSealed(log: string): boolean {
+    return this.enabled && this.knownWithoutThrowing(keyOwnerOf(log)) !== 'none';
+  }
+
   /**
    * What opens sealed contents of a log; undefined where the session was erased. Throws CONTENT_KEYS_NEEDED or
    * SESSION_KEY_MISSING, both retryable, and as `begin`.

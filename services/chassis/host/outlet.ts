@@ -1,3 +1,4 @@
+import { toError } from '../errors.ts';
 import type { AppendError } from '../log/append-error.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { PartitionName } from '../log/port.ts';
@@ -31,6 +32,9 @@ export type OutletParts = Readonly<{
   learn: (topic: string) => Promise<void> | undefined;
 }>;
 
+/** So long a delivery waits before keys are asked for again. */
+const keysAgainMs = 2_000;
+
 /** `longrein.dead-letter.v1` is of the subject `dead-letter`. */
 const subjectOf = (type: string): string => type.replace(/^longrein\.|\.v\d+$/g, '');
 
@@ -57,6 +61,7 @@ export class Outlet {
   async deliver(delivery: Delivery, origin: DeliveryOrigin): Promise<Delivered> {
     const learning = this.parts.learn(delivery.topic);
     if (learning !== undefined) await learning;
+    if (this.needsKey(delivery, origin)) await this.keyed(delivery, origin);
     if (!origin.wanted()) return 'unwanted';
     const push =
       delivery.to === 'log' ? this.relay(delivery, origin) : this.publish(delivery, origin);
@@ -70,6 +75,35 @@ export class Outlet {
         onGivenUp: () => resolve('unwanted'),
       });
     });
+  }
+
+  /** A session that a sealed one opens is sealed too. */
+  private needsKey(
+    delivery: Delivery,
+    { session }: DeliveryOrigin,
+  ): delivery is Extract<Delivery, { to: 'log' }> {
+    if (delivery.to !== 'log' || delivery.event.type !== 'session.opened') return false;
+    return this.parts.ports.keys?.isSealed(session.session) === true;
+  }
+
+  /** Before the opening gets its digests, which are salted from the key. Waits for keys that are away. */
+  private async keyed(
+    { session: opened }: Extract<Delivery, { to: 'log' }>,
+    { session, wanted }: DeliveryOrigin,
+  ): Promise<void> {
+    const { keys, clock, logger } = this.parts.ports;
+    while (wanted()) {
+      try {
+        keys?.begin(opened, session.tenant);
+        return;
+      } catch (thrown) {
+        const fields = { session: opened, error: toError(thrown).message };
+        logger.error(fields, 'a session waits for the keys of its tenant');
+        await new Promise<void>((resolve) => {
+          clock.after(keysAgainMs, resolve);
+        });
+      }
+    }
   }
 
   private relay(delivery: Extract<Delivery, { to: 'log' }>, origin: DeliveryOrigin): Wish['push'] {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Logger } from '../host/ports.ts';
-import { redact } from './redact.ts';
+import { maskSecrets, redact } from './redact.ts';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -9,7 +9,7 @@ export type LogLevel = (typeof logLevels)[number];
 export function createLogger(level: LogLevel, bindings: object = {}): Logger {
   const logger = pino({ level, base: { ...bindings } }, pino.destination({ fd: 2, sync: true }));
   const line = (name: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message: string) => {
-    if (logger.isLevelEnabled(name)) logger[name](redact(fields), message);
+    if (logger.isLevelEnabled(name)) logger[name](redact(fields), maskSecrets(message));
   };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }

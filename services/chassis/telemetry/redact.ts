@@ -19,17 +19,29 @@ function isSecret(name: string, value: unknown): boolean {
   return (secretName.test(name) || camelPass.test(name)) && !isCount(name, value);
 }
 
-/** URLs lose their password. */
-function maskText(text: string): string {
-  return text.replace(/(\w+:\/\/[^\s:/@]*):[^\s@/]+@/g, `$1:${masked}@`);
-}
+/** What is a secret by its form, wherever it stands in a text; what comes before it stays. */
+const secretForms: readonly RegExp[] = [
+  // URLs lose their password.
+  /(\w+:\/\/[^\s:/@]*:)[^\s@/]+(?=@)/g,
+  /(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{8,}=*/gi,
+  /(\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key)["']?\s*[=:]\s*["']?)[^\s"',;&)}]{6,}/gi,
+  /()\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}/g,
+  /()\bgh[pousr]_[A-Za-z0-9]{20,}/g,
+  /()\bxox[abprs]-[A-Za-z0-9-]{10,}/g,
+  /()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+];
+
+/** The text without what is a secret by its form. */
+export const maskSecrets = (text: string): string =>
+  secretForms.reduce((rest, form) => rest.replace(form, `$1${masked}`), text);
 
 /** A copy in which values under secret names are masked, at any depth. For logs; never in place. */
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return maskText(value);
+  if (typeof value === 'string') return maskSecrets(value);
   if (value === null || typeof value !== 'object') return value;
   if (depth >= depthMax) return '[too deep]';
-  if (value instanceof Error) return { name: value.name, message: maskText(value.message) };
+  if (value instanceof Error) return { name: value.name, message: maskSecrets(value.message) };
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [

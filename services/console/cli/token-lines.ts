@@ -1,5 +1,5 @@
 /** What models say while they say it, as lines. The answer in the log fills in what the side channel lost. */
-import { bodyOf, type SeenEvent } from '../../../schemas/event.ts';
+import type { SeenEvent } from '../../../schemas/event.ts';
 import type { ModelTokens } from '../../client/tokens.ts';
 import type { LiveLine } from './live-view.ts';
 
@@ -12,7 +12,7 @@ const attemptOf = ({ claim, try: number }: ModelTokens): string => `${claim}/${n
 
 /** The text of an answer; undefined where its body was not read. */
 function textOf(event: SeenEvent<'model.completed'>): string | undefined {
-  const message: unknown = bodyOf(event.content.message, null);
+  const message: unknown = event.content.message.body ?? null;
   const said: unknown = Object(message).text;
   return typeof said === 'string' ? said : undefined;
 }

@@ -47,6 +47,8 @@ export type FoundLog = Readonly<{
   open: boolean;
   erased: boolean;
   blobs: ReadonlySet<string>;
+  /** Sessions that it opened for branches of its own. */
+  children: ReadonlySet<string>;
   /** The goal as it was published, and its repeats. */
   origins: readonly RowPlace[];
   /** Of its inputs, as the registry of this log numbers them; undefined where none is left. */
@@ -110,7 +112,7 @@ class PartitionSurvey {
     const log: Growing = {
       ...{ log: name, at: this.at, tenant, last: -1, core: unknownSession(name) },
       ...{ closed: false, sealed: false, open: false, erased: false, schemaId: undefined },
-      ...{ blobs: new Set(), origins: [] },
+      ...{ blobs: new Set(), children: new Set(), origins: [] },
     };
     this.logs.set(name, log);
     return log;
@@ -142,6 +144,9 @@ function note(
   for (const { content } of contents) if (content.blob !== undefined) log.blobs.add(content.blob);
   if (contents.length > 0 && header.codec !== undefined) log.sealed = true;
   if (contents.length > 0 && header.codec === undefined) log.open = true;
+  const events = body.kind === 'turn' ? body.events : [];
+  for (const { type, data } of events)
+    if (type === 'child.opened') log.children.add(String(data['child']));
   if (body.kind !== 'input') return;
   if (record.value !== null) log.schemaId ??= schemaIdOf(record.value);
   if (body.event.type === 'session.erased') log.erased = true;
@@ -168,7 +173,34 @@ async function placesOf(log: LogPort, wanted: Wanted): Promise<readonly Place[]>
   return places;
 }
 
-/** Reads all partitions where wanted sessions can be, once. Throws what the log throws. */
+type Reading = Readonly<{ log: LogPort; watermarks: Watermarks }>;
+
+async function survey({ log, watermarks }: Reading, wanted: Wanted): Promise<readonly Growing[]> {
+  const found: Growing[] = [];
+  for (const { bounds, ...at } of await placesOf(log, wanted)) {
+    const trim = bounds.low === 0 ? undefined : watermarks.trimAt(at);
+    const acceptance = trim?.offset === bounds.low ? trim.acceptance : {};
+    const partition = new PartitionSurvey(at, acceptance, wanted);
+    for await (const record of readPartition(log, at, bounds)) partition.take(record);
+    found.push(...partition.logs.values());
+  }
+  return found;
+}
+
+/** With the sessions that it opened. Those of a tenant are found as they are: children have its tenant. */
+async function withChildren(reading: Reading, wanted: Wanted): Promise<readonly Growing[]> {
+  if ('tenant' in wanted) return await survey(reading, wanted);
+  const found: Growing[] = [];
+  const sessions = new Set([wanted.session]);
+  for (const session of sessions) {
+    const logs = await survey(reading, { session });
+    for (const child of logs.flatMap(({ children }) => [...children])) sessions.add(child);
+    found.push(...logs);
+  }
+  return found;
+}
+
+/** Reads all partitions where wanted sessions can be. Throws what the log throws. */
 export async function surveyLogs(
   log: LogPort,
   wanted: Wanted,
@@ -177,15 +209,7 @@ export async function surveyLogs(
   await watermarks.start();
   try {
     await watermarks.current();
-    const found: Growing[] = [];
-    for (const { bounds, ...at } of await placesOf(log, wanted)) {
-      const trim = bounds.low === 0 ? undefined : watermarks.trimAt(at);
-      const acceptance = trim?.offset === bounds.low ? trim.acceptance : {};
-      const survey = new PartitionSurvey(at, acceptance, wanted);
-      for await (const record of readPartition(log, at, bounds)) survey.take(record);
-      found.push(...survey.logs.values());
-    }
-    return bySession(found);
+    return bySession(await withChildren({ log, watermarks }, wanted));
   } finally {
     await watermarks.stop();
   }
