@@ -147,7 +147,7 @@ function progress(call: Call, one: ErasedSession): void {
 const open =
   'Some of it was not sealed: that stays in the log until the janitor deletes it there (LONGREIN_RETENTION_DAYS).';
 const published =
-  'What was published on longrein.goals and longrein.results stays there as long as these topics keep it (30 days).';
+  'What was published on longrein.goals, longrein.results and longrein.approvals stays there as long as these topics keep it (30 days).';
 
 function tell(
   call: Call,
