@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPartition } from '../../replay-tools/read/partition-reader.ts';
 import { topics } from '../../schemas/topics.ts';
@@ -168,6 +169,7 @@ beforeAll(async () => {
   desk = await GoalDesk.open(stack);
   results.acme = await submit('acme');
   results.plain = await submit('plain');
+  await stored();
 });
 
 afterAll(async () => {
@@ -203,6 +205,18 @@ async function clickhouse(query: string): Promise<string> {
   const headers = { authorization: `Basic ${btoa(`${username}:${decodeURIComponent(token)}`)}` };
   const answer = await fetch(origin, { method: 'POST', headers, body: query });
   return (await answer.text()).trim();
+}
+
+/** Waits until the ends of both sessions and of their goals' logs are in ClickHouse. */
+async function stored(): Promise<void> {
+  const names = Object.values(results).flatMap(({ session }) => [session, `goal_${session}`]);
+  const query = `SELECT count() FROM longrein.events
+    WHERE type = 'session.closed' AND session_id IN (${names.map((name) => `'${name}'`).join(',')})`;
+  const untilMs = performance.now() + 60_000;
+  while (Number(await clickhouse(query)) < names.length) {
+    if (performance.now() > untilMs) throw new Error('the event store did not store the sessions');
+    await sleep(100);
+  }
 }
 
 /** Rows of any table that hold one of these texts in any column. */
