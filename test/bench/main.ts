@@ -8,17 +8,26 @@ import { gatewayAlone } from './gateway.ts';
 import { idleSessions } from './idle-sessions.ts';
 import { memory } from './memory.ts';
 import { firstEvent, scheduling } from './plans.ts';
+import { eventsWanted, readyQuestions } from './questions.ts';
 import { rawHop } from './raw-client.ts';
 import { storeRows } from './store-rows.ts';
 import { turns } from './turns.ts';
 
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
-/** Every figure, or those whose names are given: hop, loop, steps, plans, fairness, store, gateway, memory, idle. */
+/**
+ * Every figure, or those whose names are given: hop, loop, steps, plans, fairness, store, gateway,
+ * questions, memory, idle. `questions` asks on `--events N` of them.
+ */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
   const config = readRuntimeConfig({ ...process.env, LONGREIN_LOG_LEVEL: 'error' });
   print(machine());
+  if (wants('questions')) {
+    if (stack.clickhouseUrl === null) throw new Error('the questions need ClickHouse');
+    await readyQuestions(stack.clickhouseUrl, eventsWanted(names));
+    if (names[0] === 'questions') return;
+  }
   const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);
   if (wants('hop')) await turns(config, raw.hopMs);
   if (wants('loop')) await agentLoop(config, raw.appendMs);

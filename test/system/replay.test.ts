@@ -1,0 +1,151 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cliIn } from '../support/cli-process.ts';
+import { temporaryCatalog } from '../support/document-files.ts';
+import { GoalDesk } from '../support/goal-desk.ts';
+import { LiveHost } from '../support/live-hosts.ts';
+import { examples, fixture, stackUnderTest } from '../support/live-stack.ts';
+import { SessionLogs } from '../support/session-log.ts';
+
+/** Every verb of `longrein replay` on sessions that really ran, and a failed one that really goes on. */
+
+const stack = stackUnderTest();
+const place = mkdtempSync(join(tmpdir(), 'longrein-replay-'));
+const file = 'list.json';
+
+const catalog = temporaryCatalog({
+  'plans/read-list.yaml': `name: read-list
+version: 1.0.0
+description: Reads a list from a file.
+inputs:
+  path: { type: string, description: The file. }
+tasks:
+  - { id: read, pool: test, agent: list-reader, input: { path: =inputs.path }, attemptsMax: 1 }
+output: { kind: collect }
+`,
+});
+const cli = cliIn(join(place, 'state'), {
+  LONGREIN_BROKERS: stack.brokers.join(','),
+  LONGREIN_REGISTRY_URL: stack.registryUrl,
+  LONGREIN_CLICKHOUSE_URL: stack.clickhouseUrl,
+  LONGREIN_BLOB_DIR: stack.blobDir,
+});
+
+async function replay(...argv: readonly string[]) {
+  const { code, stdout, stderr } = await cli('replay', ...argv);
+  return { code, text: stdout + stderr };
+}
+
+async function replayed(...argv: readonly string[]) {
+  const { code, stdout, stderr } = await cli('replay', ...argv, '--json');
+  if (stdout === '') throw new Error(stderr);
+  return { code, document: JSON.parse(stdout) as Record<string, never> };
+}
+
+let host: LiveHost;
+let desk: GoalDesk;
+let logs: SessionLogs;
+let failed: string;
+let cancelled: string;
+let retried: string;
+
+beforeAll(async () => {
+  const env = { LONGREIN_WORKSPACE: place };
+  const directories = [examples, fixture('catalog'), fixture('trouble'), catalog.path];
+  host = await new LiveHost({ stack, env, catalog: directories }).ready();
+  desk = await GoalDesk.open(stack);
+  logs = await SessionLogs.open(stack);
+  const inputs = { path: file };
+  const wrong = await desk.result(await desk.submit({ plan: 'read-list', inputs }));
+  expect(wrong.status).toBe('failed');
+  failed = wrong.session;
+  const slow = await desk.submit({ plan: 'count', inputs: { counter: 'c', waitMs: 30_000 } });
+  await desk.send({ cancel: slow });
+  cancelled = (await desk.result(slow)).session;
+  await Promise.all([logs.closed(failed), logs.closed(cancelled)]);
+});
+
+afterAll(async () => {
+  await Promise.all([desk.close(), logs.close()]);
+  await host.remove();
+  catalog.remove();
+  rmSync(place, { recursive: true, force: true });
+});
+
+describe('what went wrong', () => {
+  it('is shown, and its first failure is the answer of the tool', async () => {
+    const [shown, first] = await Promise.all([
+      replay('show', failed),
+      replayed('first-failure', failed),
+    ]);
+    expect(shown.text).toContain('tool.failed');
+    expect(JSON.stringify(first.document)).toContain('tool.failed');
+    const why = await replay('why', failed, 'last');
+    expect(why.text).toContain('session.opened');
+  });
+
+  it('can be seen as pictures', async () => {
+    const [gantt, dag] = await Promise.all([
+      replay('gantt', failed, '--svg', join(place, 'gantt.svg')),
+      replay('dag', failed, '--svg', join(place, 'dag.svg')),
+    ]);
+    expect([gantt.code, dag.code]).toEqual([0, 0]);
+    expect(readdirSync(place)).toEqual(expect.arrayContaining(['gantt.svg', 'dag.svg']));
+  });
+});
+
+describe('a failed session that goes on live', () => {
+  it('is refused where only one of tools and models is live', async () => {
+    expect((await replay('retry', failed, '--tools', 'live')).code).toBe(2);
+  });
+
+  it('completes once the world is as it should be, as a session of its own', async () => {
+    writeFileSync(join(place, file), '[1, 2]');
+    const made = await replayed('retry', failed, '--tools', 'live', '--models', 'live');
+    expect(made.code).toBe(0);
+    retried = String(made.document['session']);
+    const closed = await logs.closed(retried);
+    const types = closed.events.map(({ type }) => type);
+    expect(types).toEqual(expect.arrayContaining(['tool.permitted', 'session.completed']));
+    expect(types).not.toContain('plan.accepted');
+    const { text } = await replay('show', retried);
+    expect(text).toContain(`of ${failed} at `);
+  });
+
+  it('is compared with the one that it was forked from', async () => {
+    const diff = await replay('diff', failed, retried);
+    expect(diff.code).toBe(0);
+    expect(diff.text).toContain('completed');
+  });
+
+  it('is a fork in ClickHouse too, with costs of its own, and is verified from there', async () => {
+    const query = `SELECT fork_of, status FROM sessions WHERE session_id = '${retried}'`;
+    const row = async () => (await cli('sql', query, '--format', 'csv')).stdout;
+    await expect.poll(row, { timeout: 10_000 }).toContain(`${failed}`);
+    await expect.poll(row, { timeout: 10_000 }).toContain('completed');
+    const stored = await replayed('verify', retried, '--source', 'clickhouse');
+    expect(stored.document).toMatchObject({ identical: true, complete: true });
+  });
+});
+
+describe('files', () => {
+  it('hold sessions whole, and all of them are verified at once, on every core', async () => {
+    const directory = mkdtempSync(join(place, 'exports-'));
+    const sessions = [failed, cancelled, retried];
+    await Promise.all(
+      sessions.map((one) => replay('export', one, '--out', join(directory, `${one}.jsonl`))),
+    );
+    const anonymous = join(directory, 'anonymous.jsonl');
+    const { code } = await replay('anonymise', failed, '--out', anonymous);
+    expect(code).toBe(0);
+    expect((await replay('import', join(directory, `${failed}.jsonl`))).code).toBe(0);
+    const all = await replayed('verify', '--over', directory);
+    expect(all.document).toMatchObject({ sessions: 4, identical: 4, unreadable: 0 });
+    writeFileSync(join(place, 'policy.yaml'), 'deny: [files.read]\n');
+    const policy = ['--policy', join(place, 'policy.yaml'), '--over', directory];
+    const backtest = await replayed('backtest', ...policy);
+    expect(backtest.code).toBe(0);
+  });
+});
