@@ -51,8 +51,8 @@ export const limits = {
   partitionQueueMax: 5_000,
   /** Records of a session after its last checkpoint before the next one. */
   checkpointRecords: 200,
-  /** Bytes of log for each byte of a checkpoint: a restore reads so much more, and the log grows by so small a part. */
-  checkpointShare: 4,
+  /** Bytes of log for each byte of a session's checkpoints, all services of a host together: it grows by so small a part. */
+  checkpointShare: 20,
   /** How long a cancel waits for the opening of its session. */
   earlyCancelMs: 3_600_000,
   /** Records that a restart may have to read again for the sake of one idle session. */

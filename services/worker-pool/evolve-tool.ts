@@ -44,13 +44,29 @@ function withEnd(entry: ToolCallEntry, seen: EndedEvent): ToolCallEntry {
 }
 
 /** The agent after a call of its ended. */
-export function endedTool({ tools, repeats = {} }: AgentEntry, seen: EndedEvent): Part {
-  const ended = tools.map((one) => (one.call === seen.data.call ? withEnd(one, seen) : one));
+export function endedTool(entry: AgentEntry, seen: EndedEvent): Part {
+  const ended = entry.tools.map((one) => (one.call === seen.data.call ? withEnd(one, seen) : one));
   const signature = ended.find(({ call }) => call === seen.data.call)?.signature;
-  if (signature === undefined) return { tools: ended };
-  const count = (memberOf(repeats, signature) ?? 0) + 1;
-  return { tools: ended, repeats: withMember(repeats, signature, count) };
+  return { tools: ended, ...(signature === undefined ? {} : repeated(entry, signature)) };
 }
+
+/** So many signatures make a generation. Those of two are known: a session of many days remembers no more. */
+const generationMax = 512;
+
+/** An agent that ended a call with this signature once more. */
+function repeated(entry: AgentEntry, signature: string): Part {
+  const { repeats = {} } = entry;
+  const count = repeatsOf(entry, signature) + 1;
+  const isFull = count === 1 && Object.keys(repeats).length >= generationMax;
+  if (isFull) return { repeats: { [signature]: count }, repeatsBefore: repeats };
+  return { repeats: withMember(repeats, signature, count) };
+}
+
+/** How often a call with this signature ended, as far as it is remembered. */
+export const repeatsOf = (
+  { repeats = {}, repeatsBefore = {} }: Pick<AgentEntry, 'repeats' | 'repeatsBefore'>,
+  signature: string,
+): number => memberOf(repeats, signature) ?? memberOf(repeatsBefore, signature) ?? 0;
 
 /** The agent after the guard let a call of its through, or somebody claimed it. */
 export function startedTool(

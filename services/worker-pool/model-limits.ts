@@ -1,6 +1,7 @@
 /** When a model's loop has to stop although it would go on: limits of its template, and signs that it goes nowhere. */
 
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';
+import { repeatsOf } from './evolve-tool.ts';
 import { failed, type Move } from './move.ts';
 import type { AgentEntry, Failure, ToolCallEntry, Usage } from './state.ts';
 
@@ -50,7 +51,7 @@ function repeats(definition: ModelAgent, entry: AgentEntry): Move | undefined {
   const { repeatsMax: most } = definition;
   if (most === undefined) return undefined;
   const looped = entry.tools.find(
-    ({ signature }) => (entry.repeats?.[signature ?? ''] ?? 0) >= most,
+    ({ signature }) => signature !== undefined && repeatsOf(entry, signature) >= most,
   );
   if (looped === undefined) return undefined;
   const message =

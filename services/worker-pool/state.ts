@@ -131,6 +131,8 @@ export type AgentEntry = Readonly<{
   fallback?: number;
   /** How often each call with its answer was seen, by signature. */
   repeats?: Members<number>;
+  /** The generation of signatures before. */
+  repeatsBefore?: Members<number>;
   /** Steps in a row with nothing but refused calls. */
   refused?: number;
   /** What the conversation comes to in tokens, where the agent has a context policy. */

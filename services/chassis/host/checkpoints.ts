@@ -30,12 +30,15 @@ export const carryStretch = (seats: number): number =>
   Math.max(limits.carryForwardRecords, seats * limits.carryForwardSpacing);
 
 /**
- * Whether the log since the last checkpoint outweighs the next one: a state that grows with its session, written every
- * so many records, would make the log grow with the square of the session's length.
+ * Whether the log since the last checkpoint outweighs the next ones of all seats: a state that grows with its session,
+ * written every so many records, would make the log grow with the square of the session's length.
  */
-const outweighs = ({ sinceCheckpoint, bytesSince, checkpointBytes }: Seat): boolean =>
+const outweighs = (
+  { sinceCheckpoint, bytesSince, checkpointBytes }: Seat,
+  seats: number,
+): boolean =>
   sinceCheckpoint >= limits.checkpointRecords &&
-  bytesSince >= limits.checkpointShare * checkpointBytes;
+  bytesSince >= limits.checkpointShare * seats * checkpointBytes;
 
 /** Writes checkpoints, so that a restore is short and the watermark moves (DESIGN 3.11). */
 export class Checkpoints {
@@ -54,7 +57,8 @@ export class Checkpoints {
     { position, stretch }: { position: number; stretch: number },
   ): void {
     const due = this.ready(slots).filter(
-      ({ seat, neededFrom }) => outweighs(seat) || position - neededFrom > stretch,
+      ({ slot, seat, neededFrom }) =>
+        outweighs(seat, slot.seats.size) || position - neededFrom > stretch,
     );
     due.sort((left, right) => left.neededFrom - right.neededFrom);
     for (const one of due.slice(0, limits.checkpointsPerRound)) this.write(one, position);

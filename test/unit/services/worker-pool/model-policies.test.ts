@@ -3,6 +3,7 @@ import type { ContextPolicy, ModelAgent } from '../../../../schemas/definitions/
 import { bodyOf, event, type SeenEvent, text, textOf } from '../../../../schemas/event.ts';
 import { hashOf } from '../../../../services/chassis/protocol/hash.ts';
 import { createWorkerPoolLogic } from '../../../../services/worker-pool/decide.ts';
+import type { AgentEntry, PoolState } from '../../../../services/worker-pool/state.ts';
 import { BenchSession } from '../../../support/bench-session.ts';
 import {
   answered,
@@ -144,6 +145,22 @@ describe('a loop', () => {
       give('the same');
     }
     expect(eventsOf(bench.events, 'task.failed')).toEqual([]);
+  });
+
+  test('of thousands of different calls is remembered as far as it has to be', () => {
+    begin({ stepsMax: 5_000 });
+    for (let step = 0; step < 1_100; step++) {
+      say({ calls: [read(`call-${step}`, `${step}.txt`)] });
+      give('the same');
+    }
+    const [agent] = Object.values(bench.state<PoolState>('worker-pool:general').agents);
+    const { repeats = {}, repeatsBefore = {} } = agent as AgentEntry;
+    expect(Object.keys({ ...repeats, ...repeatsBefore }).length).toBeLessThan(1_100);
+    for (const id of ['again', 'and again']) {
+      say({ calls: [read(id, '900.txt')] });
+      give('the same');
+    }
+    expect(failure().data).toMatchObject({ code: 'LOOP_DETECTED' });
   });
 
   test('of nothing but refused calls is stopped', () => {
