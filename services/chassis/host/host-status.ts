@@ -22,6 +22,7 @@ type Served = Readonly<{
   name: PartitionName;
   ownership: Readonly<{ epochs: ReadonlyMap<string, number> }>;
   standsBy: StandsBy | undefined;
+  ignored: Readonly<{ count: number }>;
   caution: Readonly<{ deciding: readonly Named[]; suspects: readonly Suspect[] }>;
 }>;
 
@@ -34,17 +35,23 @@ export function statusOf(all: readonly Served[], halted: HostStatus['halted']): 
   return { partitions, halted };
 }
 
-/** Of a heartbeat: what is owned, what stands still and what stands by. */
+/** Of a heartbeat: what is owned, what stands still, what is ignored and what stands by. */
 export function servedOf(
   all: readonly Served[],
   stopped: HostStatus['halted'],
-): Pick<Heartbeat, 'partitions' | 'halted' | 'standsBy' | 'deciding' | 'suspects'> {
+): Pick<Heartbeat, 'partitions' | 'halted' | 'ignored' | 'standsBy' | 'deciding' | 'suspects'> {
   const partitions: Record<string, OwnedEpochs> = {};
   for (const { name, ownership } of all) {
     if (ownership.epochs.size > 0) partitions[nameOf(name)] = Object.fromEntries(ownership.epochs);
   }
   const halted = Object.keys(stopped).length === 0 ? {} : { halted: stopped };
-  return { partitions, ...halted, ...standsByOf(all), ...carefulOf(all) };
+  return { partitions, ...halted, ...ignoredOf(all), ...standsByOf(all), ...carefulOf(all) };
+}
+
+function ignoredOf(all: readonly Served[]): Pick<Heartbeat, 'ignored'> {
+  const some = all.filter(({ ignored }) => ignored.count > 0);
+  if (some.length === 0) return {};
+  return { ignored: Object.fromEntries(some.map((one) => [nameOf(one.name), one.ignored.count])) };
 }
 
 function carefulOf(all: readonly Served[]): Pick<Heartbeat, 'deciding' | 'suspects'> {

@@ -22,6 +22,8 @@ export type Heartbeat = Readonly<{
   partitions: Readonly<Record<string, OwnedEpochs>>;
   /** `topic/partition` -> why it is not worked on there, and what mends that. */
   halted?: Readonly<Record<string, Halt>>;
+  /** `topic/partition` -> records there that nobody reads, counted since it began to read; only where there are some. */
+  ignored?: Readonly<Record<string, number>>;
   release: string;
   /** `topic/partition` -> what it leaves to a newer release there. */
   standsBy?: Readonly<Record<string, StandsBy>>;

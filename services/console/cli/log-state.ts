@@ -121,7 +121,7 @@ export type LogState = Readonly<{ hosts: readonly Heartbeat[]; troubles: readonl
 /** All that stands still, with the command that mends it. Reads only. */
 export async function readLogState(log: LogPort, nowMs: number): Promise<LogState> {
   const hosts = await aliveHosts(log, nowMs);
-  const halted = [...hosts.flatMap(haltedOn), ...hosts.flatMap(standingBy)];
+  const halted = [...hosts.flatMap(haltedOn), ...hosts.flatMap(standingBy), ...ignoredBy(hosts)];
   const others = await withWatermarks(log, async (watermarks) => {
     const found = (await sessionLogs(log)).map((topic) =>
       troublesOf(log, watermarks, { topic, nowMs }),
@@ -158,6 +158,21 @@ const standingBy = ({ host, standsBy = {} }: Heartbeat): Trouble[] =>
     const rest = { host, sinceMs: undefined, stops: false };
     return { where, code: 'NEWER_RELEASE', message, fix, ...rest };
   });
+
+/** Records that every reader ignores, by who has counted most: the others read the same, or began later. */
+export function ignoredBy(hosts: readonly Heartbeat[]): Trouble[] {
+  const most = new Map<string, number>();
+  for (const { ignored = {} } of hosts)
+    for (const [where, count] of Object.entries(ignored))
+      most.set(where, Math.max(count, most.get(where) ?? 0));
+  return [...most].sort().map(([where, count]) => {
+    const records = count === 1 ? 'a record' : `${count} records`;
+    const message = `${records} of other programs, or that nobody can read, since its host began to read`;
+    const fix = 'see the first of them: longrein dead-letters list; find out who writes there';
+    const rest = { host: undefined, sinceMs: undefined, stops: false };
+    return { where, code: 'RECORDS_IGNORED', message, fix, ...rest };
+  });
+}
 
 async function troublesOf(
   log: LogPort,

@@ -1,14 +1,17 @@
-/** Finds out what a retry of a letter would do, with the log of its session where that is needed. */
+/** Finds out what a retry of a letter would do, with the log of its session or the record of its goal where that is needed. */
 import { LongreinError } from '../../../chassis/errors.ts';
 import type { RecordBody } from '../../../chassis/protocol/record.ts';
 import type { Context } from '../context.ts';
+import { withLog } from '../log-client.ts';
 import { withSession } from '../session-source.ts';
 import type { Letter } from './letter.ts';
+import { withOriginal } from './original.ts';
 import { needsSession, type Retry, retryOf, retryOfSession } from './retry.ts';
 
 export async function planRetry(context: Context, letter: Letter): Promise<Retry> {
-  if (!needsSession(letter)) return retryOf(letter);
   const { environment, workingDir } = context;
+  if (!needsSession(letter))
+    return retryOf(await withLog(environment, (log) => withOriginal(log, letter)));
   const wanted = { environment, workingDir, id: letter.session ?? '', source: 'kafka' } as const;
   try {
     const bodies: RecordBody[] = [];

@@ -10,6 +10,7 @@ import { topicKey } from '../../../../../../services/chassis/host/watermark-reco
 import { Watermarks } from '../../../../../../services/chassis/host/watermarks.ts';
 import { createFixedCodec } from '../../../../../../services/chassis/log/codec.ts';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
+import { ignoredBy } from '../../../../../../services/console/cli/log-state.ts';
 import { isBroken, resetEntries } from '../../../../../../services/console/cli/topic-reset.ts';
 import { CounterWorld, partitions, sent, topic } from '../../../../../support/counter-world.ts';
 import { quietPorts } from '../../../../../support/quiet-ports.ts';
@@ -233,10 +234,14 @@ describe('records that are not ours', () => {
     ['of 10 MB', {}, Buffer.alloc(10_000_000, 1)],
     ['that start with an unknown byte', { lr_kind: 'input', ce_subject: in0 }, Buffer.from([7, 1])],
     ['without a value', { lr_kind: 'turn', ce_subject: in0 }, null],
-  ])('%s are passed over, and the partition goes on', async (_what, headers, value) => {
+  ])('%s are passed over and counted, and the partition goes on', async (_what, headers, value) => {
     const { world, first } = await worked();
     world.cluster.write(at0, [{ key: in0, headers, value }]);
     expect(await answers(world, in0)).toBe(true);
     expect(first.host.status().halted).toEqual({});
+    await world.clock.run(5_000);
+    expect(ignoredBy(first.host.alive())).toMatchObject([
+      { where: `${at0.topic}/${at0.partition}`, code: 'RECORDS_IGNORED', stops: false },
+    ]);
   });
 });
