@@ -7,24 +7,28 @@ import { pinnedPath } from './pin.ts';
 import { simulatedRules } from './rules.ts';
 import { readSchedule } from './schedule-file.ts';
 import { runSchedule } from './world/run.ts';
-import { scheduleOf } from './world/schedule.ts';
+import { type Schedule, scheduleOf } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
 
 /** A break need not show in every schedule; it must in one of the first. */
 const seedsMax = 8;
 
-async function rulesBroken(seed: number, sabotage: Sabotage): Promise<string[]> {
-  const run = await runSchedule(scheduleOf(seed), sabotage);
+const drawn = Array.from({ length: 100 }, (_, index) => scheduleOf(index + 1));
+
+async function rulesBroken(schedule: Schedule, sabotage: Sabotage): Promise<string[]> {
+  const run = await runSchedule(schedule, sabotage);
   const found = [...(await checkRun(run)), ...(await checkSameLog(run, sabotage))];
   return [...new Set(found.map(({ rule }) => rule))];
 }
 
 describe('the checkers find', () => {
-  for (const { name, rule, sabotage } of ablations) {
+  for (const { name, rule, sabotage, fits = () => true } of ablations) {
     test(name, async () => {
       const found = new Set<string>();
-      for (let seed = 1; seed <= seedsMax && !found.has(rule); seed++)
-        for (const broken of await rulesBroken(seed, sabotage)) found.add(broken);
+      for (const schedule of drawn.filter(fits).slice(0, seedsMax)) {
+        if (found.has(rule)) break;
+        for (const broken of await rulesBroken(schedule, sabotage)) found.add(broken);
+      }
       expect([...found]).toContain(rule);
     }, 120_000);
   }

@@ -4,15 +4,23 @@ import { watermarksTopic } from '../../schemas/topics.ts';
 import type { Host } from '../../services/chassis/host/host.ts';
 import type { EffectJob, Effects, HostedService } from '../../services/chassis/host/ports.ts';
 import type { BuiltService } from '../../services/chassis/host/service-context.ts';
+import type { Watermarks } from '../../services/chassis/host/watermarks.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import type { Schedule } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
 
 /**
  * Breaks on purpose, from outside the code: what a run is made of is changed before it starts. Each must be found by the
  * checker whose rule it names; a checker that finds none of them checks nothing.
  */
-export type Ablation = Readonly<{ name: string; rule: string; sabotage: Sabotage }>;
+export type Ablation = Readonly<{
+  name: string;
+  rule: string;
+  sabotage: Sabotage;
+  /** Whether a schedule has what is broken at all; default: every schedule has. */
+  fits?(schedule: Schedule): boolean;
+}>;
 
 type Decide = AnyLogic['decide'];
 
@@ -112,6 +120,21 @@ const givesAtOnce = decides('intake', (decide) => (state, input) => {
   return queue.map((goalLog) => event('key.assigned', { goalLog, waiting: 0 }));
 });
 
+/** A janitor that asks only the service that has read furthest. */
+const deletesWhatOneHasRead = (services: readonly BuiltService[]): readonly BuiltService[] =>
+  services.map((one) => {
+    const { companion } = one;
+    if (companion === undefined || one.hosted.logic.name !== 'janitor') return one;
+    const start = (host: Host): Promise<void> => {
+      const at: Watermarks['at'] = (name) =>
+        [...host.watermarks.at(name)].sort((a, b) => b.offset - a.offset).slice(0, 1);
+      const known = Object.create(host.watermarks) as Watermarks;
+      const watermarks = Object.assign(known, { at, listed: () => [] });
+      return companion.start(Object.assign(Object.create(host) as Host, { watermarks }));
+    };
+    return { ...one, companion: { start, stop: () => companion.stop() } };
+  });
+
 let drawn = 0;
 
 export const ablations: readonly Ablation[] = [
@@ -165,6 +188,12 @@ export const ablations: readonly Ablation[] = [
     name: 'marks at the position of the reader',
     rule: 'watermarks never pass what a restore needs',
     sabotage: { rewrite: marksEverything },
+  },
+  {
+    name: 'a janitor that asks one service only',
+    rule: 'nothing is deleted that a restore needs',
+    sabotage: { services: deletesWhatOneHasRead },
+    fits: ({ retentionMs }) => retentionMs !== undefined,
   },
   {
     name: 'a decision that depends on the order of members',

@@ -13,6 +13,7 @@ import type { AnyLogic, SessionMeta } from '../../services/chassis/protocol/serv
 import type { EventTable } from '../../services/event-store/clickhouse.ts';
 import { createEventStore } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
+import { createJanitor } from '../../services/janitor/service.ts';
 import { type ModelGatewayState, modelGatewayLogic } from '../../services/model-gateway/decide.ts';
 import { breakerDefaults } from '../../services/model-gateway/gate/breaker.ts';
 import { GatewayHosts, hostedGate } from '../../services/model-gateway/gate/hosts.ts';
@@ -48,6 +49,8 @@ export type ServiceWorld = Readonly<{
   change(logic: AnyLogic): AnyLogic;
   /** What the event store writes to; default: a table that takes everything and keeps nothing. */
   table?: EventTable;
+  /** What is younger stays, where there is a janitor; default: thirty days. */
+  retentionMs?: number;
 }>;
 
 const isolation = 'world';
@@ -63,7 +66,7 @@ const real: Readonly<Record<string, ServiceFactory>> = {
 
 /**
  * Names as `longrein start` takes them; `worker-pool` stands for every pool, `all` for everything here. The event store
- * is there for who names it.
+ * and the janitor are there for who names them.
  */
 export const worldServices: readonly string[] = [
   ...Object.keys(real),
@@ -73,11 +76,14 @@ export const worldServices: readonly string[] = [
   'sandbox-executor',
 ];
 
+const dayMs = 86_400_000;
+
 /** The settings that the services of a world look at. */
-function configOf(housekeepingMs: number): ServiceContext['config'] {
+function configOf(housekeepingMs: number, retentionMs = 30 * dayMs): ServiceContext['config'] {
   const places = { stateDir: '', blobDir: '', catalogDirs: [], workspaceDir: '' };
   const addresses = { brokers: [], registryUrl: '', clickhouseUrl: undefined };
-  const waits = { sessionTimeoutMs: 10_000, retentionDays: 30, housekeepingMs };
+  const retentionDays = retentionMs / dayMs;
+  const waits = { sessionTimeoutMs: 10_000, retentionDays, housekeepingMs };
   const size = { partitions: 1, replication: 1, ...waits };
   const rest = { logLevel: 'info' as const, host: '', otlpEndpoint: undefined, model: undefined };
   return { ...places, ...addresses, ...size, ...rest, ablate: [] };
@@ -183,6 +189,7 @@ const playedEventStore =
 function factoriesOf(name: string, { catalog, table }: ServiceWorld): ServiceFactory[] {
   const [kind, pool] = name.split(':');
   if (name === 'event-store') return [playedEventStore(table ?? nothingKept)];
+  if (name === 'janitor') return [createJanitor];
   if (kind === 'worker-pool')
     return (pool === undefined ? catalog.pools.map((one) => one.name) : [pool]).map(
       createWorkerPool,
@@ -204,7 +211,8 @@ export async function buildServices(
   };
   const { ports, lanes } = at;
   const known = lanes === undefined ? {} : { lanes };
-  const context = { config: configOf(at.housekeepingMs), catalog, ports, ...known, onFatal };
+  const config = configOf(at.housekeepingMs, world.retentionMs);
+  const context = { config, catalog, ports, ...known, onFatal };
   const built: BuiltService[] = [];
   for (const name of names.flatMap((one) => (one === 'all' ? worldServices : [one]))) {
     const own = played(name, world, at.ports);

@@ -25,6 +25,7 @@ import { sinkRows } from './sink-rows.ts';
 import { spendInBudget, spendInDay } from './spend-in-budget.ts';
 import { timeOrder } from './time-order.ts';
 import { timersHonest } from './timers-honest.ts';
+import { trimsRestore } from './trims-restore.ts';
 import type { Checker, Violation } from './violation.ts';
 import { watermarksRestore } from './watermarks-restore.ts';
 
@@ -68,5 +69,9 @@ export const ends = 'a run comes to its end';
 export async function checkRun(run: Run): Promise<readonly Violation[]> {
   if (run.runaway) return [{ rule: ends, detail: 'more requests than any run needs' }];
   const found = checkers.flatMap((check) => check(run));
-  return [...found, ...(await watermarksRestore(run, restoresMax))];
+  const restores = [
+    await watermarksRestore(run, restoresMax),
+    await trimsRestore(run, 2 * restoresMax),
+  ];
+  return [...found, ...restores.flat()];
 }

@@ -93,6 +93,8 @@ const situations: readonly string[] = [
   'input with what it set off',
   'restored from a watermark',
   'state compared',
+  'records deleted',
+  'restored after a deletion',
 ];
 
 const fullKey = 'a key holds a thousand goals before it refuses one: a test of its own shows it';

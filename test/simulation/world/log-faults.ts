@@ -1,6 +1,7 @@
 import type { MemoryCluster } from '../../../services/chassis/log/memory/memory-cluster.ts';
 import type { LogRecord, PartitionName } from '../../../services/chassis/log/port.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
+import type { Archive } from './archive.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { logTopics, outsider } from './network.ts';
@@ -13,12 +14,17 @@ export class LogFaults {
   /** Records that nobody can read: `topic/partition@offset`. */
   readonly poisoned = new Set<string>();
   readonly #cluster: MemoryCluster;
+  readonly #archive: Archive;
   readonly #coverage: Coverage;
   readonly #dice: Dice;
   #strange = 0;
 
-  constructor(seed: number, parts: { cluster: MemoryCluster; coverage: Coverage }) {
+  constructor(
+    seed: number,
+    parts: { cluster: MemoryCluster; archive: Archive; coverage: Coverage },
+  ) {
     this.#cluster = parts.cluster;
+    this.#archive = parts.archive;
     this.#coverage = parts.coverage;
     this.#dice = diceOf('log faults', seed);
   }
@@ -61,7 +67,8 @@ export class LogFaults {
   }
 
   #readable(at: PartitionName): readonly LogRecord[] {
-    const own = this.#cluster.records(at);
+    // A request may have been under way for longer than its first copy was kept.
+    const own = this.#archive.records(at);
     return own.filter(
       (record) =>
         kindOf(record) !== '' && !(record.headers['ce_id'] ?? '').startsWith('inp_strange_'),
@@ -75,7 +82,7 @@ export class LogFaults {
   }
 
   #chosen(where: number): PartitionName {
-    const all = this.#partitions().filter((at) => this.#cluster.records(at).length > 0);
+    const all = this.#partitions().filter((at) => this.#archive.records(at).length > 0);
     const found = all[Math.floor(where * all.length)];
     return found ?? { topic: logTopics[0] ?? '', partition: 0 };
   }

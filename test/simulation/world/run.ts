@@ -10,6 +10,7 @@ import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
 import { storedTopics } from '../../../services/event-store/sources.ts';
 import type { LogLine } from '../../support/quiet-ports.ts';
+import type { TrimSeen } from './archive.ts';
 import { type Coverage, note } from './coverage.ts';
 import { cover } from './covered.ts';
 import { Disturber } from './disturber.ts';
@@ -47,6 +48,8 @@ export type Run = Readonly<{
   blobs: BlobPort;
   /** Rows that the event stores wrote. */
   sink: SinkTable;
+  /** What janitors deleted. */
+  trims: readonly TrimSeen[];
   /** Records that were made unreadable on purpose: `topic/partition@offset`. */
   poisoned: ReadonlySet<string>;
   /** Over every record of every topic but heartbeats: key, headers, bytes. */
@@ -163,6 +166,7 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
     deadLetters: world.recordsOf(deadLettersTopic).flat(),
     witness: world.witness,
     seen: disturber.seen,
+    trims: world.archive.trims,
     runaway: world.runaway,
   };
   const fingerprint = run.runaway ? '' : fingerprintOf(world);

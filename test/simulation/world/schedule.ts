@@ -86,6 +86,8 @@ export type Schedule = Readonly<{
   store?: boolean;
   /** Share of sessions of which the broker takes one record never. */
   hopeless?: number;
+  /** Janitors delete what is older than this and needed by nobody. */
+  retentionMs?: number;
 }>;
 
 const skewOf = (dice: Dice): number => (dice.chance(0.3) ? dice.between(-3_000, 3_000) : 0);
@@ -215,6 +217,21 @@ function families(seed: number, calmAtMs: number): Action[] {
   }).flat();
 }
 
+/** Janitors, of which one may come after the other died. Dice of their own: what is drawn elsewhere stays as it is. */
+function janitors(
+  seed: number,
+  calmAtMs: number,
+): Readonly<{ starts: Action[]; retentionMs?: number }> {
+  const dice = diceOf('janitors', seed);
+  if (!dice.chance(0.35)) return { starts: [] };
+  const start = (atMs: number): Action => {
+    return { atMs, do: 'start', services: ['janitor'], skewMs: skewOf(dice) };
+  };
+  const first = start(dice.between(300, 2_000));
+  const more = dice.chance(0.5) ? [start(dice.between(2_000, calmAtMs - 1))] : [];
+  return { starts: [first, ...more], retentionMs: dice.pick([250, 1_000, 4_000]) };
+}
+
 /** Dice of their own: what is drawn elsewhere stays as it is. */
 function hopelessOf(seed: number): number {
   const dice = diceOf('hopeless', seed);
@@ -241,11 +258,12 @@ export function scheduleOf(seed: number): Schedule {
     ...hurries(seed, calmAtMs),
     ...families(seed, calmAtMs),
   ];
+  const { starts, ...retention } = janitors(seed, calmAtMs);
   const partitions = dice.between(1, 2);
   const housekeepingMs = dice.pick([300, 700, 1_000]);
   const sessionTimeoutMs = dice.pick([100, 1_000, 3_000]);
   const latencyMs = dice.pick([0.3, 1, 4]);
-  const actions = [...drawn, ...rejections(seed, { calmAtMs, latencyMs })];
+  const actions = [...drawn, ...rejections(seed, { calmAtMs, latencyMs }), ...starts];
   return {
     ...{ seed, partitions, housekeepingMs, sessionTimeoutMs, latencyMs },
     rates: ratesOf(dice),
@@ -256,5 +274,6 @@ export function scheduleOf(seed: number): Schedule {
     burstMs: dice.pick([0, 0, 100, 500, 1_000]),
     store,
     hopeless: hopelessOf(seed),
+    ...retention,
   };
 }

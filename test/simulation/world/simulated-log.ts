@@ -35,6 +35,7 @@ export class SimulatedLog implements LogPort {
   readonly #inner: MemoryLog;
   readonly #process: Process;
   readonly #rewritten: Rewriting;
+  readonly #onTrim: (name: PartitionName, beforeOffset: number) => void;
   readonly #seats: Seat[] = [];
   #expelled = false;
   /** So many of the next records of session logs are left out in reading. */
@@ -42,10 +43,19 @@ export class SimulatedLog implements LogPort {
   /** Deliveries that wait while the process is deaf. */
   #waiting: (() => void)[] | undefined;
 
-  constructor(inner: MemoryLog, process: Process, rewritten: Rewriting) {
+  constructor(
+    inner: MemoryLog,
+    process: Process,
+    told: {
+      rewritten: Rewriting;
+      /** Before it deletes what stands below. */
+      onTrim(name: PartitionName, beforeOffset: number): void;
+    },
+  ) {
     this.#inner = inner;
     this.#process = process;
-    this.#rewritten = rewritten;
+    this.#rewritten = told.rewritten;
+    this.#onTrim = told.onTrim;
   }
 
   get expelled(): boolean {
@@ -182,6 +192,7 @@ export class SimulatedLog implements LogPort {
   }
 
   trim(name: PartitionName, beforeOffset: number): Promise<void> {
+    this.#onTrim(name, beforeOffset);
     return gated(this.#process, this.#inner.trim(name, beforeOffset));
   }
 

@@ -24,6 +24,7 @@ import type { StartedEffect } from '../../support/memory-effects.ts';
 import { buildServices, type ServiceWorld } from '../../support/memory-services.ts';
 import { keepingLogger, type LogLine, quietPorts } from '../../support/quiet-ports.ts';
 import { afterPromises, VirtualClock } from '../../support/virtual-clock.ts';
+import { Archive } from './archive.ts';
 import { simulatedCatalog } from './catalog.ts';
 import { type Coverage, note } from './coverage.ts';
 import { dayBudget, gateRules, type LedgerEntry, modelOf, toolsOf } from './effects.ts';
@@ -79,6 +80,8 @@ export class SimulatedWorld {
   readonly codec: Codec;
   readonly network: Network;
   readonly cluster: MemoryCluster;
+  /** What janitors deleted. */
+  readonly archive: Archive;
   /** Hosts that run, also while they stand still. */
   readonly hosts: SimulatedHost[] = [];
   /** Lines of all hosts that ever were. */
@@ -113,6 +116,7 @@ export class SimulatedWorld {
         append: (at, records, program) => this.network.faultOf(at, records, program),
       },
     });
+    this.archive = new Archive(this.cluster);
     this.sink = new SinkTable(schedule.seed, this);
     this.logFaults = new LogFaults(schedule.seed, this);
     this.#outside = this.cluster.connect(outsider);
@@ -134,9 +138,10 @@ export class SimulatedWorld {
     const name = `h${this.#starts}`;
     this.#started.set(name, { names, release });
     const process = new Process(this.clock, skewMs);
-    const log = new SimulatedLog(this.cluster.connect(name), process, (at, records) =>
-      this.#sending(name, at, records),
-    );
+    const log = new SimulatedLog(this.cluster.connect(name), process, {
+      rewritten: (at, records) => this.#sending(name, at, records),
+      onTrim: (at, below) => this.#trimming(name, at, below),
+    });
     const { lines, ...logger } = keepingLogger();
     const blobs = simulatedBlobs(this.blobs, { process, network: this.network });
     const ports = quietPorts(log, process.clock, {
@@ -144,7 +149,8 @@ export class SimulatedWorld {
       ...{ blobs, codec: this.codec, logger },
       tracer: this.witness.tracerOf(name, process.clock),
     });
-    const { housekeepingMs } = this.#schedule;
+    // A janitor looks at its partitions only every twelfth time.
+    const housekeepingMs = names.includes('janitor') ? 100 : this.#schedule.housekeepingMs;
     const built = await buildServices(names, this.#serviceWorld(name, process, release), {
       ports,
       housekeepingMs,
@@ -181,6 +187,12 @@ export class SimulatedWorld {
     return records.map((record) => rewrite(at, record, ends));
   }
 
+  #trimming(host: string, at: PartitionName, below: number): void {
+    this.note('records deleted');
+    this.witness.note(host, `deletes ${at.topic}/${at.partition} below ${below}`);
+    this.archive.take(at, below);
+  }
+
   #serviceWorld(host: string, process: Process, release: Release): ServiceWorld {
     const change = this.#sabotage.logic ?? ((logic: AnyLogic) => logic);
     const started: StartedEffect[] = [];
@@ -202,6 +214,7 @@ export class SimulatedWorld {
       change: (logic) =>
         dyingOf(asRelease(release, change(logic)), this.#poisons, () => this.#poisoned(host)),
       table: this.sink.of(process),
+      retentionMs: this.#schedule.retentionMs ?? Number.MAX_SAFE_INTEGER,
     };
   }
 
@@ -268,9 +281,10 @@ export class SimulatedWorld {
     if (!('cancel' in value) && !this.published.includes(goalId)) this.published.push(goalId);
   }
 
+  /** All records that ever were in a topic. */
   recordsOf(topic: string): readonly (readonly LogRecord[])[] {
     const { partitions } = this.cluster.topics.get(topic);
-    return [...partitions.keys()].map((partition) => this.cluster.records({ topic, partition }));
+    return [...partitions.keys()].map((partition) => this.archive.records({ topic, partition }));
   }
 
   get results(): readonly LogRecord[] {
