@@ -25,7 +25,7 @@ export const rates: Readonly<Record<Disturbance, Rate>> = {
   'kill registry': { inBag: 1, perMinute: 0.3 },
   'kill event store': { inBag: 1, perMinute: 0.3 },
   'kill MCP server': { inBag: 3, perMinute: 0.6 },
-  'member joins': { inBag: 2, perMinute: 0.6 },
+  'member joins': { inBag: 1, perMinute: 0.3 },
   'member leaves': { inBag: 1, perMinute: 0.3 },
   'cut connection': { inBag: 0, perMinute: 2 },
   'omit partition': { inBag: 0, perMinute: 2 },

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toError } from '../../services/chassis/errors.ts';
 import { serviceNames } from '../../services/main.ts';
 import { type Dice, diceOf } from '../simulation/world/dice.ts';
-import { bag, type Disturbance } from './disturbance.ts';
+import { Deck } from './deck.ts';
+import type { Disturbance } from './disturbance.ts';
 import { HostSlot } from './host-slot.ts';
 import { livingServers } from './mcp-servers.ts';
 import type { Stage } from './stage.ts';
@@ -54,23 +55,12 @@ export class Disturber {
   }
 
   private async run(): Promise<void> {
-    // Each kind once first, then by weight: a short run has all kinds too.
-    let deck = this.shuffled([...new Set(bag)]);
+    const deck = new Deck(this.dice);
     while (!this.stopped) {
       await sleep(this.dice.between(this.parts.paceMs * 0.6, this.parts.paceMs * 1.4));
       if (this.stopped) return;
-      if (deck.length === 0) deck = this.shuffled(bag);
-      // What cannot be done just now is put off, not dropped.
-      const at = deck.findIndex((kind) => this.begin(kind));
-      if (at >= 0) deck.splice(at, 1);
+      deck.next((kind) => this.begin(kind), this.running.size === 0);
     }
-  }
-
-  private shuffled(kinds: readonly Disturbance[]): Disturbance[] {
-    const left = [...kinds];
-    const shuffled: Disturbance[] = [];
-    while (left.length > 0) shuffled.push(...left.splice(this.dice.between(0, left.length - 1), 1));
-    return shuffled;
   }
 
   /** False where there is nothing now to which it could be done. */
