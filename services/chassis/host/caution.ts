@@ -40,6 +40,8 @@ export class Caution {
   /** What is to be named first, by session and service. */
   private readonly due = new Map<string, Named>();
   private named: readonly Named[] = [];
+  /** Sessions of `named`, for every look at one. */
+  private namedSessions: ReadonlySet<string> = new Set();
   /** Why the one that is named is not tried again. */
   private poison: Refused | undefined;
   private predecessors: readonly string[] = [];
@@ -87,8 +89,13 @@ export class Caution {
   /** The partition is decided by somebody else now. */
   end(): void {
     this.due.clear();
-    this.named = [];
+    this.name([]);
     this.wakeUp?.();
+  }
+
+  private name(round: readonly Named[]): void {
+    this.named = round;
+    this.namedSessions = new Set(round.map(({ session }) => session));
   }
 
   /** Whether a decision may be made now; or why it must not be tried any more. */
@@ -98,14 +105,14 @@ export class Caution {
     if (this.mute.has(key)) return 'later';
     const one = this.due.get(key);
     if (one === undefined) return 'now';
-    if (this.named.includes(one)) return this.poison ?? 'now';
+    if (this.names(session) && this.named.includes(one)) return this.poison ?? 'now';
     this.wakeUp?.();
     return 'later';
   }
 
   /** Whether something of this session is named: it is decided by itself, with nothing that would follow from it. */
   names(session: string): boolean {
-    return this.named.some((one) => one.session === session);
+    return this.namedSessions.has(session);
   }
 
   /**
@@ -125,6 +132,7 @@ export class Caution {
   get suspects(): readonly Suspect[] {
     if (this.due.size === 0) return [];
     const evidence = this.evidence();
+    if (evidence.isEmpty) return [];
     return [...this.due.values()].flatMap((one) => {
       const died = evidence.deathsOf(one);
       return died === undefined ? [] : [{ ...one, died }];
@@ -166,7 +174,7 @@ export class Caution {
 
   private async decide(round: readonly Named[]): Promise<void> {
     if (round.length === 0) return;
-    this.named = round;
+    this.name(round);
     this.poison = this.poisonIn(round);
     const said = !this.isCalledFor() || (await this.parts.presence.announce());
     // Another host may have taken over meanwhile, or something else been decided there.
@@ -178,7 +186,7 @@ export class Caution {
     for (const session of new Set(free.map((one) => one.session))) this.parts.settle(session);
     // What took its place meanwhile has not been decided.
     for (const one of free) if (this.due.get(keyOf(one)) === one) this.due.delete(keyOf(one));
-    this.named = [];
+    this.name([]);
     this.poison = undefined;
   }
 
@@ -194,7 +202,7 @@ export class Caution {
   private release(): void {
     const all = [...this.due.values()];
     this.due.clear();
-    this.named = [];
+    this.name([]);
     for (const session of new Set(all.map((one) => one.session))) this.parts.settle(session);
   }
 
@@ -242,9 +250,13 @@ export class Caution {
   }
 }
 
-/** Calls may be lost and deliveries were open: something may be due there, though nobody asks. */
-const mayBeDue = ({ core, outbox }: ServiceEntry): boolean =>
-  Object.keys(core.calls).length + Object.keys(outbox).length > 0;
+/**
+ * Calls of the service may be lost, or deliveries of it are open: something may be due there, though nobody asks. Calls of
+ * others are theirs to give up: naming them for everybody made a takeover as many times longer as a host has services.
+ */
+const mayBeDue = (service: string, { core, outbox }: ServiceEntry): boolean =>
+  Object.keys(outbox).length > 0 ||
+  Object.values(core.calls).some((call) => call.service === service);
 
 /**
  * What these services may have to decide in these sessions; what answers to something comes first. Where all is answered
@@ -261,7 +273,7 @@ function dueIn(
       if (!known || !services.includes(service)) continue;
       const one = { session, service, record: beginningOf(entry).record };
       if (entry.causes.length > 0) answers.push(one);
-      else if (mayBeDue(entry)) others.push(one);
+      else if (mayBeDue(service, entry)) others.push(one);
     }
   }
   return { answers, others };

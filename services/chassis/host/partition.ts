@@ -146,7 +146,7 @@ export class Partition {
 
   /** What this host leaves to a newer release here; undefined where it leaves nothing. */
   get standsBy(): StandsBy | undefined {
-    return standsByIn(this.table.slots());
+    return this.notice.isSilent ? undefined : standsByIn(this.table.slots());
   }
 
   /** It cannot be read any more: whoever can must find that nobody serves it. */
@@ -271,7 +271,7 @@ export class Partition {
 
   /** Facts that are not in the log may have changed (presence, clock): look at sessions with open claims. */
   look(): void {
-    for (const slot of this.table.slots()) {
+    for (const slot of this.ownership.epochs.size > 0 ? this.table.slots() : []) {
       if (!this.settler.hasLost(slot)) continue;
       this.settler.kick(slot);
       this.settle(slot.session);

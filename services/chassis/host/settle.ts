@@ -124,10 +124,13 @@ export class Settler {
   }
 
   hasLost(slot: Slot): boolean {
-    return this.deciding(slot).some(({ logic }) => {
-      const seat = slot.seats.get(logic.name);
+    const claimants = new Set(Object.values(slot.core?.calls ?? {}).map(({ service }) => service));
+    // Asked of every session with every heartbeat: those in which nothing is lost must cost little.
+    const lost = [...claimants].filter((service) => {
+      const seat = slot.seats.get(service);
       return seat !== undefined && Object.keys(this.lost(seat)).length > 0;
     });
+    return lost.length > 0 && this.deciding(slot).some(({ logic }) => lost.includes(logic.name));
   }
 
   private lost(seat: Seat): ReturnType<EffectTable['lostCalls']> {

@@ -83,6 +83,11 @@ export class StandByNotice {
     this.logger = logger;
   }
 
+  /** Whether nothing ever stood by here: it need not be looked for. */
+  get isSilent(): boolean {
+    return this.said.size === 0;
+  }
+
   look(slot: Slot): void {
     for (const { entry, logic } of slot.seats.values()) {
       const standBy = standByOf(entry);

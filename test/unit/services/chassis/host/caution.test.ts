@@ -57,3 +57,17 @@ test('a partition that is won again while a decision is being named does not for
   }
   expect(decided).toContain(session);
 });
+
+test('a call that was open is named for the service that claimed it, and for nobody else', async () => {
+  const { caution, clock } = takenOver();
+  const last = { record: 'trn_1', offset: 0, atMs: 0 };
+  const core = { last, calls: { c1: { service: 'tool-runner', status: 'claimed' } } };
+  const seat = { known: true, beginning: 0, entry: { core, causes: [], outbox: {} } };
+  const services = ['supervisor', 'tool-runner', 'tool-guard'];
+  const seats = new Map(services.map((name) => [name, seat]));
+  const slot = { session: 'ses_1', seats } as unknown as Slot;
+  caution.begin(['gone'], { slots: [slot], position: 1 }, services);
+  await clock.run(10);
+  expect(caution.deciding.map((one) => one.service)).toEqual(['tool-runner']);
+  expect(caution.of('ses_1', 'tool-guard')).toBe('now');
+});
