@@ -1205,6 +1205,41 @@ violations: ContentV1
 }
 }
 /**
+ * The pool does not work: so many attempts in a row failed for reasons that speak of it. Nobody gets a place until then; after that one attempt is let through as a probe.
+ */
+export interface PoolPausedV1 {
+type: "pool.paused"
+version: 1
+data: {
+pool: string
+/**
+ * In a row.
+ */
+failures: number
+/**
+ * Of the newest failure.
+ */
+code: string
+class: string
+/**
+ * In a row, with this one.
+ */
+pauses: number
+untilMs: number
+}
+}
+/**
+ * An attempt completed: the pool works again.
+ */
+export interface PoolResumedV1 {
+type: "pool.resumed"
+version: 1
+data: {
+pool: string
+pauses: number
+}
+}
+/**
  * Exactly these records will be stored, by whoever holds the claim; the bounds never change.
  */
 export interface RangeFixedV1 {
@@ -2071,6 +2106,8 @@ export interface TurnEvents {
   'plan.accepted': PlanAcceptedV1;
   'plan.proposed': PlanProposedV1;
   'plan.rejected': PlanRejectedV1;
+  'pool.paused': PoolPausedV1;
+  'pool.resumed': PoolResumedV1;
   'range.fixed': RangeFixedV1;
   'result.published': ResultPublishedV1;
   'result.replaced': ResultReplacedV1;
@@ -2198,6 +2235,8 @@ export const eventTypes = [
   'plan.accepted',
   'plan.proposed',
   'plan.rejected',
+  'pool.paused',
+  'pool.resumed',
   'range.fixed',
   'range.stored',
   'result.published',

@@ -4678,6 +4678,125 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:pool.paused:v1",
+  "title": "PoolPausedV1",
+  "description": "The pool does not work: so many attempts in a row failed for reasons that speak of it. Nobody gets a place until then; after that one attempt is let through as a probe.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "pool.paused"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "failures": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "In a row."
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Of the newest failure."
+     },
+     "class": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pauses": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "In a row, with this one."
+     },
+     "untilMs": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "pool",
+     "failures",
+     "code",
+     "class",
+     "pauses",
+     "untilMs"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:pool.resumed:v1",
+  "title": "PoolResumedV1",
+  "description": "An attempt completed: the pool works again.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "pool.resumed"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pauses": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "pool",
+     "pauses"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:range.fixed:v1",
   "title": "RangeFixedV1",
   "description": "Exactly these records will be stored, by whoever holds the claim; the bounds never change.",
@@ -8354,6 +8473,12 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:plan.rejected:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:pool.paused:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:pool.resumed:v1"
       },
       {
        "$ref": "urn:longrein:event:range.fixed:v1"

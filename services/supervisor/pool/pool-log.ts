@@ -14,6 +14,7 @@ import { sessionTopic } from '../../../schemas/topics.ts';
 import { sortedEntries } from '../../chassis/effects/member.ts';
 import { poolLogId } from '../../chassis/protocol/ids.ts';
 import { addressOf, type Delivery } from '../../chassis/protocol/service-logic.ts';
+import { type Breaker, closedBreaker, decideBreaker, foldBreaker, letsThrough } from './breaker.ts';
 import {
   enqueue,
   give,
@@ -30,7 +31,13 @@ export const graceMs = 300_000;
 export const leaseTimer = 'supervisor/pool';
 
 /** `timed`: a timer looks for places that were not given back. */
-export type PoolLog = Readonly<{ pool: string; sharing: Sharing; timed: boolean }>;
+export type PoolLog = Readonly<{
+  pool: string;
+  sharing: Sharing;
+  timed: boolean;
+  /** Absent while nothing has failed. */
+  breaker?: Breaker;
+}>;
 
 const withSharing = (before: PoolLog, sharing: Sharing): PoolLog =>
   sharing === before.sharing ? before : { ...before, sharing };
@@ -61,6 +68,17 @@ export function foldPoolLog(before: PoolLog | undefined, seen: SeenEvent): PoolL
     return asked(before ?? { pool, sharing: nothingShared, timed: false }, seen);
   }
   if (before === undefined) return undefined;
+  return foldShares(withBreaker(before, seen), seen);
+}
+
+function withBreaker(before: PoolLog, seen: SeenEvent): PoolLog {
+  const { breaker: known = closedBreaker, ...rest } = before;
+  const breaker = foldBreaker(known, seen, (slot) => Object.hasOwn(rest.sharing.held, slot));
+  if (breaker === known) return before;
+  return breaker === closedBreaker ? rest : { ...rest, breaker };
+}
+
+function foldShares(before: PoolLog, seen: SeenEvent): PoolLog {
   switch (seen.type) {
     case 'slot.granted':
       return granted(before, seen.data);
@@ -99,8 +117,8 @@ type Grant = DataOf<'slot.granted'>;
 function grant(before: PoolLog, limits: PoolLimits, nowMs: number): Grant[] {
   const grants: Grant[] = [];
   let { sharing } = before;
-  for (;;) {
-    const next = nextOf(sharing, limits);
+  for (let left = letsThrough(before.breaker ?? closedBreaker, nowMs); ; left -= 1) {
+    const next = left > 0 ? nextOf(sharing, limits) : undefined;
     if (next === undefined) return grants;
     const { tenant, wish } = next;
     const { session, lane, task, attempt, holdMs } = wish;
@@ -121,17 +139,16 @@ export function decidePoolLog(
   before: PoolLog,
   { nowMs, limits }: { nowMs: number; limits: PoolLimits },
 ): Draft[] {
-  const drafts: Draft[] = expire(before, nowMs);
+  const drafts: Draft[] = [];
   let log = before;
   const take = (draft: Draft): void => {
+    drafts.push(draft);
     log = foldPoolLog(log, draft as unknown as SeenEvent) ?? log;
   };
-  for (const draft of drafts) take(draft);
-  for (const data of grant(log, limits, nowMs)) {
-    const draft = event('slot.granted', data);
-    drafts.push(draft);
-    take(draft);
-  }
+  for (const draft of expire(before, nowMs)) take(draft);
+  const at = { pool: before.pool, nowMs, rules: limits.breaker };
+  for (const draft of decideBreaker(log.breaker ?? closedBreaker, at)) take(draft);
+  for (const data of grant(log, limits, nowMs)) take(event('slot.granted', data));
   const ends = Object.values(log.sharing.held).map(({ untilMs }) => untilMs);
   if (log.timed || ends.length === 0) return drafts;
   const dueAtMs = ends.reduce((first, one) => Math.min(first, one));
