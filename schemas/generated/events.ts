@@ -528,6 +528,10 @@ version: 1
 data: {
 keyLog: string
 session: string
+/**
+ * How long the goal waits for a newer one of its key, which takes its place.
+ */
+debounceMs?: number
 }
 }
 /**
@@ -562,6 +566,10 @@ code: string
 field?: string
 }
 receivedAtMs: number
+/**
+ * How long the goal waits for a newer one of its key, which takes its place.
+ */
+debounceMs?: number
 }
 content?: {
 goal?: ContentV1
@@ -646,6 +654,10 @@ version: 1
 data: {
 goalLog: string
 waiting: number
+/**
+ * Goal log of the newer goal that takes its place.
+ */
+supersededBy?: string
 }
 }
 /**
@@ -677,6 +689,10 @@ version: 1
 data: {
 keyLog: string
 waiting: number
+/**
+ * Goal log of the newer goal that takes its place.
+ */
+supersededBy?: string
 }
 }
 /**
@@ -698,6 +714,24 @@ version: 1
 data: {
 goalLog: string
 session: string
+/**
+ * How long the goal waits for a newer one of its key, which takes its place.
+ */
+debounceMs?: number
+}
+}
+/**
+ * No newer goal of the key came in time: this one waits for its turn now.
+ */
+export interface KeySettledV1 {
+type: "key.settled"
+version: 1
+data: {
+goalLog: string
+/**
+ * Older goals that it stands for.
+ */
+superseded: number
 }
 }
 /**
@@ -2093,6 +2127,7 @@ export interface TurnEvents {
   'key.assigned': KeyAssignedV1;
   'key.denied': KeyDeniedV1;
   'key.freed': KeyFreedV1;
+  'key.settled': KeySettledV1;
   'model.claimed': ModelClaimedV1;
   'model.deferred': ModelDeferredV1;
   'model.denied': ModelDeniedV1;
@@ -2217,6 +2252,7 @@ export const eventTypes = [
   'key.refused',
   'key.released',
   'key.requested',
+  'key.settled',
   'model.attempt-failed',
   'model.claimed',
   'model.completed',

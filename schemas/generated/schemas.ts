@@ -2020,6 +2020,11 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "debounceMs": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "How long the goal waits for a newer one of its key, which takes its place."
      }
     },
     "required": [
@@ -2166,6 +2171,11 @@ export const eventSchemas: readonly JsonObject[] = [
      "receivedAtMs": {
       "type": "integer",
       "minimum": 0
+     },
+     "debounceMs": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "How long the goal waits for a newer one of its key, which takes its place."
      }
     },
     "required": [
@@ -2516,6 +2526,12 @@ export const eventSchemas: readonly JsonObject[] = [
      "waiting": {
       "type": "integer",
       "minimum": 0
+     },
+     "supersededBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Goal log of the newer goal that takes its place."
      }
     },
     "required": [
@@ -2638,6 +2654,12 @@ export const eventSchemas: readonly JsonObject[] = [
      "waiting": {
       "type": "integer",
       "minimum": 0
+     },
+     "supersededBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Goal log of the newer goal that takes its place."
      }
     },
     "required": [
@@ -2722,11 +2744,64 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "debounceMs": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "How long the goal waits for a newer one of its key, which takes its place."
      }
     },
     "required": [
      "goalLog",
      "session"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:key.settled:v1",
+  "title": "KeySettledV1",
+  "description": "No newer goal of the key came in time: this one waits for its turn now.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "key.settled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "superseded": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Older goals that it stands for."
+     }
+    },
+    "required": [
+     "goalLog",
+     "superseded"
     ]
    }
   },
@@ -8436,6 +8511,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:key.freed:v1"
       },
       {
+       "$ref": "urn:longrein:event:key.settled:v1"
+      },
+      {
        "$ref": "urn:longrein:event:model.claimed:v1"
       },
       {
@@ -8982,6 +9060,12 @@ export const publicSchemas: readonly JsonObject[] = [
     "minLength": 1,
     "maxLength": 128,
     "description": "Goals of one key run one after another."
+   },
+   "debounceMs": {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": 3600000,
+    "description": "Needs a key. The goal waits so long for a newer one of its key, which takes its place."
    },
    "priority": {
     "enum": [

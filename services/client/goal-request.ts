@@ -22,6 +22,8 @@ export type GoalRequest = Readonly<{
   labels?: Readonly<Record<string, string>>;
   /** Goals of one key run one after another. */
   key?: string;
+  /** With a key: the goal waits so long for a newer one of it, which takes its place; in milliseconds. */
+  debounceMs?: number;
   priority?: 'high' | 'normal' | 'bulk';
   /** From opening until the session fails, in milliseconds. */
   timeoutMs?: number;

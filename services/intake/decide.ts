@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
 import { goalLogId, keyLogId } from '../chassis/protocol/ids.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { debounceTimer, decideSettling } from './debounce.ts';
 import { deliveriesOf } from './deliveries.ts';
 import { type Answer, evolve, type GoalLog, type IntakeState, type KeyLog } from './state.ts';
 
@@ -22,6 +23,14 @@ function reject(log: GoalLog): Draft {
     return event('goal.rejected', data, { message: text(message), fix: text(refusedFix) });
   }
   const told = log.contents['problem'] as JsonObject | undefined;
+  const { supersededBy } = log;
+  if (supersededBy !== undefined) {
+    const newer = supersededBy.replace(/^goal_/, '');
+    const message = `A newer goal of the key ${log.received.key ?? ''} came within its debounceMs: ${newer}`;
+    const data = { ...known(log), code: 'SUPERSEDED', field: 'debounceMs', deadLetter: false };
+    const fix = text('follow the session of the newer goal');
+    return event('goal.rejected', data, { message: text(message), fix });
+  }
   if (problem === undefined) {
     const message = `${log.waiting} goals wait for the key ${log.received.key ?? ''} already`;
     const data = { ...known(log), code: 'KEY_QUEUE_FULL', field: 'key', deadLetter: false };
@@ -40,7 +49,8 @@ function reject(log: GoalLog): Draft {
 }
 
 function admit(log: GoalLog, nowMs: number): Draft {
-  const { origin: _origin, problem: _problem, receivedAtMs: _at, session, ...meta } = log.received;
+  const { origin: _origin, problem: _problem, receivedAtMs: _at, session, ...rest } = log.received;
+  const { debounceMs: _waited, ...meta } = rest;
   const { goal, inputs, context } = log.contents;
   const data = { ...meta, session, goalLog: goalLogId(session), openedAtMs: nowMs };
   return event('goal.admitted', data, {
@@ -68,9 +78,10 @@ function end(log: GoalLog, tenant: string): Draft[] {
 }
 
 function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
-  const { key, session } = log.received;
+  const { key, session, debounceMs } = log.received;
   if (key === undefined) return admit(log, nowMs);
-  return event('goal.queued', { keyLog: keyLogId(tenant, key), session });
+  const waits = debounceMs === undefined ? {} : { debounceMs };
+  return event('goal.queued', { keyLog: keyLogId(tenant, key), session, ...waits });
 }
 
 function forwardAnswer(answer: Answer, { session, lane }: GoalLog['received']): Draft {
@@ -117,11 +128,15 @@ function giveUp(log: GoalLog): Draft {
   });
 }
 
-function decideKey(log: KeyLog): Draft[] {
+function decideKey(log: KeyLog, nowMs: number): Draft[] {
   const drafts: Draft[] = log.released.map((goalLog) => event('key.freed', { goalLog }));
+  const settled = decideSettling(log.settling, nowMs);
+  drafts.push(...settled);
+  const last = settled.flatMap((one) => (one.type === 'key.settled' ? [one.data.goalLog] : []));
+  const queue = [...log.queue, ...last];
   const free = log.holder === null || log.released.includes(log.holder);
-  const [first, ...rest] = log.queue;
-  const waiting = free ? rest : log.queue;
+  const [first, ...rest] = queue;
+  const waiting = free ? rest : queue;
   if (free && first !== undefined) {
     drafts.push(event('key.assigned', { goalLog: first, waiting: waiting.length }));
   }
@@ -154,10 +169,11 @@ export const intakeLogic: ServiceLogic<IntakeState> = {
   machines: {},
   initial: () => ({ kind: 'none' }),
   evolve,
-  answers: (seen) => answered.has(seen.type),
+  answers: (seen) =>
+    seen.type === 'timer.fired' ? seen.data.timer === debounceTimer : answered.has(seen.type),
   decide(state, { session, nowMs }) {
     if (state.kind === 'goal') return decideGoal(state, session.tenant, nowMs);
-    return state.kind === 'key' ? decideKey(state) : [];
+    return state.kind === 'key' ? decideKey(state, nowMs) : [];
   },
   decideAfterFailure(state, { session, nowMs }) {
     if (state.kind !== 'goal') return [];

@@ -1,4 +1,12 @@
-import { bodyOf, event, json, type SeenEvent, text, textOf } from '../../schemas/event.ts';
+import {
+  bodyOf,
+  type DataOf,
+  event,
+  json,
+  type SeenEvent,
+  text,
+  textOf,
+} from '../../schemas/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { deadLettersTopic, keysTopic, resultsTopic, sessionTopic } from '../../schemas/topics.ts';
 import { messageId } from '../chassis/protocol/ids.ts';
@@ -110,6 +118,22 @@ const toKeys = (
   event: draft,
 });
 
+const requestOf = (
+  goalLog: string,
+  { session, debounceMs }: DataOf<'goal.queued'>,
+): DataOf<'key.requested'> => ({
+  ...{ goalLog, session },
+  ...(debounceMs === undefined ? {} : { debounceMs }),
+});
+
+const refusalOf = (
+  keyLog: string,
+  { waiting, supersededBy }: DataOf<'key.denied'>,
+): DataOf<'key.refused'> => ({
+  ...{ keyLog, waiting },
+  ...(supersededBy === undefined ? {} : { supersededBy }),
+});
+
 /** The writes to other logs that follow from events of goal logs and key logs (DESIGN 3.12). */
 export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
   const own = meta.session;
@@ -119,7 +143,7 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
         toKeys(
           seen.data.keyLog,
           ['requested', own],
-          event('key.requested', { goalLog: own, session: seen.data.session }),
+          event('key.requested', requestOf(own, seen.data)),
         ),
       ];
     case 'goal.admitted':
@@ -144,7 +168,7 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
         toKeys(
           seen.data.goalLog,
           ['refused', own],
-          event('key.refused', { keyLog: own, waiting: seen.data.waiting }),
+          event('key.refused', refusalOf(own, seen.data)),
         ),
       ];
     default:

@@ -21,6 +21,7 @@ export type PublicGoal = Readonly<{
   principal?: string;
   labels?: Readonly<Record<string, string>>;
   key?: string;
+  debounceMs?: number;
   priority?: 'high' | 'normal' | 'bulk';
   timeoutMs?: number;
   budgetNanoUsd?: number;
@@ -109,6 +110,13 @@ function decode(value: Uint8Array, codec: Codec): { body: unknown } | GoalProble
   }
 }
 
+function checkKey({ key, debounceMs }: PublicGoal): GoalProblem | undefined {
+  if (debounceMs === undefined || key !== undefined) return undefined;
+  const message = 'debounceMs: says what becomes of older goals of a key, and the goal has none';
+  const fix = 'Give the goals that may stand for each other the same key.';
+  return { code: 'GOAL_FIELD_INVALID', field: 'debounceMs', message, fix };
+}
+
 function checkPlan(goal: PublicGoal, catalog: Catalog): GoalProblem | undefined {
   const name = goal.plan ?? 'default';
   const plan = catalog.plan(name);
@@ -194,7 +202,7 @@ export function parseGoal(
   }
   if (!isGoal(object)) return invalid(isGoal.errors, object);
   const goal = object as unknown as PublicGoal;
-  const wrong = checkPlan(goal, tools.catalog);
+  const wrong = checkKey(goal) ?? checkPlan(goal, tools.catalog);
   return wrong === undefined ? { kind: 'goal', goal } : problem(wrong, object);
 }
 

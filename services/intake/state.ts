@@ -2,6 +2,7 @@ import { bodyOf, type DataOf, type SeenEvent, textOf } from '../../schemas/event
 import type { JsonValue } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { debounceTimer, type Settling, settleLater, withoutGoal } from './debounce.ts';
 
 /**
  * Intake works on logs of its own (DESIGN 3.8): a goal log follows one goal from its arrival to its end; a key log
@@ -23,6 +24,8 @@ export type GoalLog = Readonly<{
   contents: Readonly<Record<string, JsonValue>>;
   phase: 'received' | 'queued' | 'granted' | 'refused' | 'admitted' | 'over';
   waiting: number;
+  /** Goal log of the newer goal that took its place. */
+  supersededBy?: string;
   cancel: Readonly<{ requestedBy: string; reason: string; forwarded: boolean }> | null;
   /** Set when the goal is over: what remains is to hand the key back and to close. */
   ended: Ending | null;
@@ -45,6 +48,8 @@ export type KeyLog = Readonly<{
   queue: readonly string[];
   /** Goal logs that gave the key back, not yet answered. */
   released: readonly string[];
+  /** Goals that wait for a newer one, which takes their place. */
+  settling?: Settling;
 }>;
 
 export type IntakeState = Readonly<{ kind: 'none' }> | GoalLog | KeyLog;
@@ -151,10 +156,12 @@ function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
   switch (event.type) {
     case 'key.granted':
       return log.phase === 'queued' ? { ...log, phase: 'granted' } : log;
-    case 'key.refused':
-      return log.phase === 'queued'
-        ? { ...log, phase: 'refused', waiting: event.data.waiting }
-        : log;
+    case 'key.refused': {
+      if (log.phase !== 'queued') return log;
+      const { waiting, supersededBy } = event.data;
+      const newer = supersededBy === undefined ? {} : { supersededBy };
+      return { ...log, ...newer, phase: 'refused', waiting };
+    }
     case 'goal.cancel-received': {
       if (log.cancel !== null || log.phase === 'over') return log;
       const reason = event.content.reason === undefined ? '' : String(bodyOf(event.content.reason));
@@ -181,15 +188,53 @@ function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
   }
 }
 
-function request(log: KeyLog, goalLog: string): KeyLog {
+function request(log: KeyLog, { data, atMs }: SeenEvent<'key.requested'>): KeyLog {
+  const { goalLog, debounceMs } = data;
   if (log.holder === goalLog || log.queue.includes(goalLog)) return log;
-  return { ...log, queue: [...log.queue, goalLog] };
+  if (debounceMs === undefined) return { ...log, queue: [...log.queue, goalLog] };
+  return { ...log, settling: settleLater(log.settling, { goalLog, debounceMs, atMs }) };
+}
+
+/** Events about goals that wait for a newer one; undefined where this is none of them. */
+function evolveSettling(log: KeyLog, event: SeenEvent): KeyLog | undefined {
+  const { settling } = log;
+  if (settling === undefined) return undefined;
+  switch (event.type) {
+    case 'key.settled':
+      return withSettling(
+        { ...log, queue: [...log.queue, event.data.goalLog] },
+        withoutGoal(settling, event.data.goalLog),
+      );
+    case 'key.denied':
+      if (event.data.supersededBy === undefined) return undefined;
+      return withSettling(log, withoutGoal(settling, event.data.goalLog));
+    case 'key.released': {
+      const { goalLog } = event.data;
+      if (settling.goalLog !== goalLog) return undefined;
+      const released = [...log.released, goalLog];
+      return withSettling({ ...log, released }, withoutGoal(settling, goalLog));
+    }
+    case 'timer.set':
+      if (event.data.timer !== debounceTimer) return undefined;
+      return { ...log, settling: { ...settling, timedAtMs: event.data.dueAtMs } };
+    default:
+      return undefined;
+  }
+}
+
+function withSettling(
+  { settling: _before, ...log }: KeyLog,
+  settling: Settling | undefined,
+): KeyLog {
+  return settling === undefined ? log : { ...log, settling };
 }
 
 function evolveKey(log: KeyLog, event: SeenEvent): KeyLog {
+  const settled = evolveSettling(log, event);
+  if (settled !== undefined) return settled;
   switch (event.type) {
     case 'key.requested':
-      return request(log, event.data.goalLog);
+      return request(log, event);
     case 'key.released': {
       const { goalLog } = event.data;
       if (log.holder !== goalLog && !log.queue.includes(goalLog)) return log;
@@ -221,5 +266,5 @@ export function evolve(state: IntakeState, event: SeenEvent): IntakeState {
   if (state.kind === 'key') return evolveKey(state, event);
   if (event.type === 'goal.received') return open(event);
   if (event.type !== 'key.requested') return state;
-  return { kind: 'key', holder: null, queue: [event.data.goalLog], released: [] };
+  return request({ kind: 'key', holder: null, queue: [], released: [] }, event);
 }
