@@ -22,9 +22,13 @@ export type Verdict = Readonly<{
   reason?: string;
 }>;
 
+const spending: ReadonlySet<string> = new Set([
+  ...['model.completed', 'model.failed', 'model.attempt-failed'],
+]);
+
 const costUntil = (history: History, offset: number): number =>
-  history
-    .ofType('model.completed', 'model.failed', 'model.attempt-failed')
+  history.entries
+    .filter(({ event }) => spending.has(event.type))
     .filter((one) => one.offset < offset)
     .reduce((sum, one) => sum + (numberIn(one, 'costNanoUsd') ?? 0), 0);
 

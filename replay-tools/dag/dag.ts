@@ -29,10 +29,10 @@ const ends: Readonly<Record<string, TaskStatus>> = {
 type Planned = Pick<DagTask, 'id' | 'agent' | 'pool' | 'needs'>;
 
 function fateOf(history: History, { id }: Planned): Omit<DagTask, keyof Planned | 'layer'> {
-  const own = history.entries.filter(({ scope }) => scope.task === id);
+  const own = history.whole.filter(({ scope }) => scope.task === id);
   const begun = own.filter(({ event }) => event.type === 'task.scheduled');
   const end = own.findLast(({ event }) => ends[event.type] !== undefined);
-  const last: Happening | undefined = end ?? history.entries.at(-1);
+  const last: Happening | undefined = end ?? history.whole.at(-1);
   const [first] = begun;
   return {
     status: ends[end?.event.type ?? ''] ?? (first === undefined ? 'pending' : 'running'),
@@ -61,7 +61,7 @@ function layersOf(tasks: readonly Planned[]): ReadonlyMap<string, number> {
 
 /** The tasks of the accepted plan, in its order. Throws LongreinError PLAN_NONE. */
 export function dagOf(history: History): readonly DagTask[] {
-  const accepted = history.entries.findLast(({ event }) => event.type === 'plan.accepted');
+  const accepted = history.whole.findLast(({ event }) => event.type === 'plan.accepted');
   if (accepted?.event.type !== 'plan.accepted') {
     const message = `${history.session} has no accepted plan`;
     throw new LongreinError('PLAN_NONE', message, { fix: 'see why: longrein replay show' });

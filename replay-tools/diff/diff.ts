@@ -46,8 +46,11 @@ const sum = (list: readonly Happening[], name: string): number =>
 /** How a session ended and what it took. */
 export function outcomeOf(history: History): Outcome {
   const { entries, judged } = history;
-  const models = history.ofType('model.completed', 'model.failed', 'model.attempt-failed');
-  const tools = history.ofType('tool.completed', 'tool.failed');
+  // What a fork shares was paid for by the session whose past it is.
+  const own = (...types: readonly string[]): readonly Happening[] =>
+    entries.filter(({ event }) => types.includes(event.type));
+  const models = own('model.completed', 'model.failed', 'model.attempt-failed');
+  const tools = own('tool.completed', 'tool.failed');
   const failed = history.ofType('session.failed')[0];
   const [first, last] = [entries[0], entries.at(-1)];
   return {
@@ -64,7 +67,7 @@ export function outcomeOf(history: History): Outcome {
     attempts: history.ofType('task.scheduled').length,
     modelCalls: models.length,
     toolCalls: tools.length,
-    failedCalls: history.ofType('model.failed', 'model.attempt-failed', 'tool.failed').length,
+    failedCalls: own('model.failed', 'model.attempt-failed', 'tool.failed').length,
     inputTokens: sum(models, 'inputTokens'),
     outputTokens: sum(models, 'outputTokens'),
     costNanoUsd: sum(models, 'costNanoUsd'),

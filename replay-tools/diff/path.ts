@@ -38,6 +38,6 @@ const bodiesOf = ({ event }: Happening): string =>
 
 /** The steps of a session, without what keeps the house in order. */
 export const pathOf = (history: History): readonly Step[] =>
-  history.entries
+  history.whole
     .filter(({ event }) => !isHousekeeping(event.type))
     .map((happening) => ({ key: keyOf(happening), bodies: bodiesOf(happening), happening }));

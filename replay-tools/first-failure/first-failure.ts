@@ -36,8 +36,8 @@ const claims: Readonly<Record<string, readonly string[]>> = {
 /** The oldest call that was still on its way then; of one task, or of any. */
 function openClaim(history: History, then: Happening): Happening | undefined {
   const { task, attempt } = then.scope;
-  const until = history.entries.indexOf(then);
-  const past = history.entries.slice(0, until);
+  const { whole } = history;
+  const past = whole.slice(0, whole.indexOf(then));
   return past.find((one, index) => {
     const ends = claims[one.event.type];
     if (ends === undefined || (task !== undefined && one.scope.task !== task)) return false;
@@ -213,7 +213,8 @@ export function firstFailureOf(history: History): FirstFailure {
   const chain = chainFrom(history, outcome);
   const [first = outcome] = chain;
   const onChain = new Set(chain.map(({ address }) => address));
-  const before = history.entries.slice(0, history.entries.indexOf(first));
+  const { whole } = history;
+  const before = whole.slice(0, whole.indexOf(first));
   const harmless = before.filter((one) => isError(one.event.type) && !onChain.has(one.address));
   return { outcome, first, because: reasonOf(chain), chain, harmless };
 }

@@ -121,7 +121,7 @@ export type RecordedCall = Omit<Call, 'claim'>;
 export function recorded(history: History, calls: readonly RecordedCall[]): Answerer {
   const outcomes = new Map<string, Happening>();
   const claimed = (call: string, attempt: number | undefined): string => `${call} ${attempt ?? 1}`;
-  for (const one of history.entries)
+  for (const one of history.whole)
     if (outcomeTypes.has(one.event.type))
       outcomes.set(claimed(textIn(one, 'call'), numberIn(one, 'attempt')), one);
   const byKey = new Map<string, string>(calls.map((one) => [keyOf(one), one.call]));

@@ -1,6 +1,6 @@
 import { LongreinError } from '../../services/chassis/errors.ts';
 import { hashOf } from '../../services/chassis/protocol/hash.ts';
-import { type Happening, History } from '../read/history.ts';
+import { type Happening, History, textIn } from '../read/history.ts';
 import { judgeSession } from '../read/session.ts';
 import type { SessionSource, SourceRecord } from '../read/source.ts';
 import { type Answerer, firstOf, recorded } from './answers.ts';
@@ -45,6 +45,11 @@ export function refuseNoPoint(history: History, at: Happening): void {
   const refuse = (message: string, fix: string): never => {
     throw new LongreinError('FORK_NO_DECISION', `${place} ${event.type} ${message}`, { fix });
   };
+  if (history.shared.includes(at))
+    refuse(
+      'belongs to the past that it shares with another session',
+      `fork that one: ${textIn({ event: history.entries[0]?.event ?? event }, 'of')} at ${place.slice(1)}`,
+    );
   if (event.index > 0)
     refuse('is a part of a turn, which is decided as a whole', `fork at ${offset}.0`);
   if (noDecision.has(event.type)) {

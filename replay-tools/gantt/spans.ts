@@ -28,17 +28,16 @@ function span(
   begin: Happening,
   { types, same, ...about }: Until & Pick<Span, 'kind' | 'name' | 'depth'>,
 ): Span {
-  const from = history.entries.indexOf(begin);
-  const ending = history.entries
-    .slice(from + 1)
-    .find((one) => types.includes(one.event.type) && same(one));
-  const last = history.entries.at(-1)?.event.atMs ?? begin.event.atMs;
+  const { whole } = history;
+  const from = whole.indexOf(begin);
+  const ending = whole.slice(from + 1).find((one) => types.includes(one.event.type) && same(one));
+  const last = whole.at(-1)?.event.atMs ?? begin.event.atMs;
   const end = ending === undefined ? 'open' : failures.has(ending.event.type) ? 'failed' : 'ok';
   return { ...about, fromMs: begin.event.atMs, toMs: ending?.event.atMs ?? last, end };
 }
 
 function sessionSpan(history: History): Span[] {
-  const [first] = history.entries;
+  const [first] = history.whole;
   if (first === undefined) return [];
   const types = ['session.completed', 'session.failed', 'session.cancelled'];
   return [

@@ -3,7 +3,8 @@ import type { Happening, History } from './history.ts';
 
 /** Finds the event that a person named. */
 
-const place = /^(\d+)(?:\.(\d+))?$/;
+/** With `~` in the past that a fork shares. */
+const place = /^(~?\d+)(?:\.(\d+))?$/;
 const recordId = /^([a-z]+_[0-9a-f]{4,})(?:#(\d+))?$/;
 
 function unknown(history: History, wanted: string, fix: string): LongreinError {
@@ -25,15 +26,16 @@ function nearestTo(history: History, offset: number): string {
 
 function byPlace(history: History, wanted: string, [, offset, index]: RegExpExecArray): Happening {
   const at = `${offset}.${index ?? 0}`;
-  const found = history.entries.find((one) => one.place === at);
-  if (found === undefined) throw unknown(history, wanted, nearestTo(history, Number(offset)));
+  const found = history.whole.find((one) => one.place === at);
+  if (found === undefined)
+    throw unknown(history, wanted, nearestTo(history, Number(offset?.replace('~', ''))));
   return found;
 }
 
 function byRecord(history: History, wanted: string, parts: RegExpExecArray): Happening {
   const [, start = '', index = '0'] = parts;
   const records = new Set(
-    history.entries.map(({ event }) => event.record).filter((record) => record.startsWith(start)),
+    history.whole.map(({ event }) => event.record).filter((record) => record.startsWith(start)),
   );
   if (records.size > 1) {
     const message = `${wanted} is the start of ${records.size} records of ${history.session}`;

@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { anonymised } from '../../../../replay-tools/anonymise/anonymise.ts';
+import { costOf } from '../../../../replay-tools/cost/cost.ts';
+import { dagOf } from '../../../../replay-tools/dag/dag.ts';
+import { diffOf } from '../../../../replay-tools/diff/diff.ts';
 import { type LiveForkOptions, liveFork } from '../../../../replay-tools/fork/live-fork.ts';
 import { retryPoint } from '../../../../replay-tools/fork/retry-point.ts';
+import { spansOf } from '../../../../replay-tools/gantt/spans.ts';
+import { findEvent } from '../../../../replay-tools/read/find-event.ts';
 import { type Happening, History } from '../../../../replay-tools/read/history.ts';
 import { readFromLog } from '../../../../replay-tools/read/kafka.ts';
 import { judgeSession } from '../../../../replay-tools/read/session.ts';
@@ -115,6 +120,19 @@ describe('a retry of a failed session', () => {
     expect(retried.shared[0]?.event.type).toBe('session.opened');
     expect(retried.shared[0]?.place).toMatch(/^~\d+\.0$/);
     expect(timelineLines(retried.judged).join('\n')).toContain(`of ${failed} at `);
+  });
+
+  test('pictures show the whole way, and figures count what it did itself', async () => {
+    expect(dagOf(retried).map(({ status }) => status)).toEqual(['completed', 'completed']);
+    const [whole] = spansOf(retried);
+    expect(whole).toMatchObject({ kind: 'session', end: 'ok' });
+    const { one, other, rows } = diffOf(parent, retried);
+    expect(rows.filter(({ kind }) => kind === 'same').length).toBeGreaterThan(10);
+    expect(one.status).toBe('failed');
+    expect(costOf(retried, 'task').total.calls).toBe(other.modelCalls + other.toolCalls);
+    const shared = findEvent(retried, retried.shared[3]?.place ?? '');
+    expect(shared).toBe(retried.shared[3]);
+    await expect(fork(retried, shared)).rejects.toMatchObject({ code: 'FORK_NO_DECISION' });
   });
 
   test('a fork of the fork shares both pasts, and can be verified too', async () => {

@@ -21,3 +21,8 @@ test('what makes no table is left as it is', () => {
     .filter((one) => !one.startsWith('CREATE TABLE'));
   for (const view of views) expect(asReplicated(view)).toBe(view);
 });
+
+test('every migration has a number of its own, without a gap', () => {
+  const numbers = readMigrations().map(({ version }) => version);
+  expect(numbers).toEqual(numbers.map((_none, index) => index + 1));
+});
