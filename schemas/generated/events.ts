@@ -1623,6 +1623,10 @@ data: {
 topic: string
 partition: number
 fromOffset: number
+/**
+ * How often the topic was made, where it was made again and a person gave up what was lost; absent for the first one.
+ */
+made?: number
 }
 }
 /**

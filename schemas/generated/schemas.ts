@@ -6257,6 +6257,11 @@ export const eventSchemas: readonly JsonObject[] = [
      "fromOffset": {
       "type": "integer",
       "minimum": 0
+     },
+     "made": {
+      "type": "integer",
+      "minimum": 2,
+      "description": "How often the topic was made, where it was made again and a person gave up what was lost; absent for the first one."
      }
     },
     "required": [

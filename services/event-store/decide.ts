@@ -32,6 +32,8 @@ export type SinkState = Readonly<{
   /** Empty before the opening. */
   topic: string;
   partition: number;
+  /** How often the topic was made; absent for the first one. Offsets of two have nothing to do with each other. */
+  made?: number;
   /** Offset after the last stored record. */
   next: number;
   /** Where reading must start so that everything from `next` on is judged right. */
@@ -64,13 +66,17 @@ const deadlineMs = 86_400_000;
 
 const initial: SinkState = { topic: '', partition: -1, next: -1, needFrom: -1, fixed: null };
 
+/** What rows call a topic: with its number where it was made again, so that no two records have one place. */
+export const storedName = (topic: string, made?: number): string =>
+  made === undefined || made === 1 ? topic : `${topic}#${made}`;
+
 /** The log of this partition's ranges. */
-export const sinkSession = (topic: string, partition: number): string =>
-  `sink_${topic}/${partition}`;
+export const sinkSession = (topic: string, partition: number, made?: number): string =>
+  `sink_${storedName(topic, made)}/${partition}`;
 
 /** Names the rows of a range at the database: the same range has the same rows, for ever. */
 export const tokenOf = (state: SinkState, range: Pick<FixedRange, 'from' | 'to'>): string =>
-  `${state.topic}/${state.partition}/${range.from}-${range.to}`;
+  `${storedName(state.topic, state.made)}/${state.partition}/${range.from}-${range.to}`;
 
 export const isDue = (facts: Pick<SinkFacts, 'rows' | 'waitedMs'>): boolean =>
   facts.rows >= rowsEnough || (facts.rows > 0 && facts.waitedMs >= waitEnoughMs);
@@ -86,8 +92,9 @@ function evolve(state: SinkState, seen: SeenEvent): SinkState {
   switch (seen.type) {
     case 'sink.opened': {
       if (state.topic !== '') return state;
-      const { topic, partition, fromOffset } = seen.data;
-      return { topic, partition, next: fromOffset, needFrom: fromOffset, fixed: null };
+      const { topic, partition, fromOffset, made } = seen.data;
+      const place = { topic, partition, ...(made === undefined ? {} : { made }) };
+      return { ...place, next: fromOffset, needFrom: fromOffset, fixed: null };
     }
     case 'range.fixed':
       return fix(state, seen);
@@ -118,7 +125,7 @@ function decide(state: SinkState, input: DecideInput<SinkFacts & JsonObject>): D
     return gone ? [fixedAgain(state, fixed, nowMs)] : [];
   }
   if (facts.cut <= next || !isDue(facts)) return [];
-  const call = `${topic}/${partition}/${next}`;
+  const call = `${storedName(topic, state.made)}/${partition}/${next}`;
   const bounds = { from: next, to: facts.cut, needFrom: facts.needFrom };
   const deadlineAtMs = nowMs + deadlineMs;
   return [event('range.fixed', { call, attempt: 1, deadlineAtMs, topic, partition, ...bounds })];

@@ -18,11 +18,11 @@ import {
   tokenOf,
 } from './decide.ts';
 import { createInserter, type Inserter } from './insertion.ts';
-import { measureStore, RetentionAlarm, storeHealth } from './lag.ts';
+import { measureStore, RetentionAlarm, type SourceLag, storeHealth } from './lag.ts';
 import { openSinks } from './openings.ts';
 import { Pace } from './pace.ts';
 import { createPreparation, type Preparation } from './preparation.ts';
-import { type SourceLag, Sources, storedTopics } from './sources.ts';
+import { Sources, storedTopics } from './sources.ts';
 
 export type EventStoreOptions = Readonly<{
   ports: HostPorts;
@@ -63,6 +63,8 @@ export type EventStore = HostedService &
 const sweepMs = 1_000;
 /** Sweeps between two writings of marks. */
 const sweepsPerMark = 5;
+/** Sweeps between two looks at the identity of the topics. */
+const sweepsPerLook = 10;
 
 /**
  * The event store as a host runs it: one session of `longrein.sinks` for each partition that is
@@ -95,6 +97,8 @@ class EventStoreService implements EventStore {
   private stopMeasuring: (() => void) | undefined;
   private readonly alarm: RetentionAlarm;
   private sweeps = 0;
+  /** Topics that were made again, when logs of ranges were opened last. */
+  private makings = '';
   private draining = false;
   private stopped = false;
   private readonly preparation: Preparation;
@@ -123,9 +127,9 @@ class EventStoreService implements EventStore {
   async start(): Promise<void> {
     const { ports } = this.options;
     await this.preparation.begin();
+    await this.sources.start();
     this.sinkPartitions = await this.openSinks();
     this.options.lanes?.onChange(() => this.openMore());
-    await this.sources.start();
     this.stopMeasuring = measureStore(ports, () => this.lag());
     this.sweep();
   }
@@ -133,7 +137,8 @@ class EventStoreService implements EventStore {
   private openSinks(): Promise<number> {
     const { ports, lanes } = this.options;
     const names = storedTopics.flatMap(({ name }) => lanes?.topicsOf(name) ?? [name]);
-    return openSinks(ports, names);
+    this.makings = this.sources.makings.text;
+    return openSinks(ports, names, (topic) => this.sources.makings.of(topic));
   }
 
   /** The lanes have more topics from now on. */
@@ -186,14 +191,15 @@ class EventStoreService implements EventStore {
    * once is harmless, because both write the same rows under the same name, and waiting for its end
    * is not needed.
    */
-  private abandoned({ topic, partition }: SinkState, fixed: FixedRange): string {
-    return this.running.get(sinkSession(topic, partition)) === fixed.claim ? '' : fixed.claim;
+  private abandoned({ topic, partition, made }: SinkState, fixed: FixedRange): string {
+    const session = sinkSession(topic, partition, made);
+    return this.running.get(session) === fixed.claim ? '' : fixed.claim;
   }
 
   private job(seen: SeenEvent<'range.fixed'>, state: SinkState): EffectJob {
     const { call, attempt, deadlineAtMs, topic, partition, from, to } = seen.data;
     const { clock } = this.options.ports;
-    const session = sinkSession(topic, partition);
+    const session = sinkSession(topic, partition, state.made);
     const stored = isStored(state, call);
     // A claim of the newest range; one that came too late has nothing to run.
     if (!stored) this.running.set(session, addressOf(seen));
@@ -227,8 +233,10 @@ class EventStoreService implements EventStore {
     this.sources.closeExcept((session) =>
       owned.has(`${sinksTopic}/${partitionOf(session, this.sinkPartitions)}`),
     );
+    if (this.makings !== this.sources.makings.text) this.openMore();
     this.sweeps += 1;
     if (this.sweeps % sweepsPerMark !== 0) return;
+    if (this.sweeps % sweepsPerLook === 0) void this.sources.checkTopics();
     this.alarm.look(this.lag());
     this.sources.writeMarks().catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'marks not written; later');

@@ -2,10 +2,25 @@ import { firstGeneration } from '../../schemas/topics.ts';
 import { samplesOf } from '../chassis/host/host-gauges.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import { TopicEnds } from '../chassis/host/topic-ends.ts';
+import type { PartitionName } from '../chassis/log/port.ts';
 import { metrics } from '../chassis/telemetry/metrics.ts';
-import { type SourceLag, storedTopics } from './sources.ts';
+import { storedTopics } from './sources.ts';
 
 /** How far the stored rows are behind the log, for figures, for health, and as an alarm. */
+
+export type SourceLag = PartitionName &
+  Readonly<{
+    /** Rows that are read and not known to be stored. */
+    rows: number;
+    /** Offset after the last record that is known to be stored. */
+    next: number;
+    /**
+     * Age of the oldest record in the log that is not stored, in milliseconds; 0 where there is none. Where the partition
+     * cannot be read, for how long.
+     */
+    oldestMs: number;
+    problem?: string;
+  }>;
 
 /** From this part of a topic's retention on, what is not stored is about to be forgotten. */
 export const retentionAlarmRatio = 0.5;

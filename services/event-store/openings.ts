@@ -16,15 +16,19 @@ type Ports = Pick<HostPorts, 'log' | 'clock' | 'codec' | 'logger'>;
 
 /**
  * Opens the log of ranges of every partition of these topics. Every host does it at every start: the
- * id of the input follows from the partition, so only the first one counts. Resolves with the
- * number of partitions of the ranges' topic.
+ * id of the input follows from the partition and from how often its topic was made, so only the first one counts. Resolves
+ * with the number of partitions of the ranges' topic.
  */
-export async function openSinks(ports: Ports, topics: readonly string[]): Promise<number> {
+export async function openSinks(
+  ports: Ports,
+  topics: readonly string[],
+  madeOf: (topic: string) => number | undefined,
+): Promise<number> {
   const sinks = (await ports.log.bounds(sinksTopic)).size;
   const byPartition = new Map<number, OutgoingRecord[]>();
   for (const topic of topics) {
     for (const [partition, { low }] of await ports.log.bounds(topic)) {
-      const record = openingOf({ topic, partition }, low, ports);
+      const record = openingOf({ topic, partition }, { low, made: madeOf(topic) }, ports);
       const target = partitionOf(record.key, sinks);
       byPartition.set(target, [...(byPartition.get(target) ?? []), record]);
     }
@@ -35,8 +39,13 @@ export async function openSinks(ports: Ports, topics: readonly string[]): Promis
   return sinks;
 }
 
-function openingOf({ topic, partition }: PartitionName, low: number, ports: Ports): OutgoingRecord {
-  const session = sinkSession(topic, partition);
+function openingOf(
+  { topic, partition }: PartitionName,
+  { low, made }: { low: number; made: number | undefined },
+  ports: Ports,
+): OutgoingRecord {
+  const session = sinkSession(topic, partition, made);
+  const opened = { topic, partition, fromOffset: low, ...(made === undefined ? {} : { made }) };
   const body: InputBody = {
     kind: 'input',
     session,
@@ -45,7 +54,7 @@ function openingOf({ topic, partition }: PartitionName, low: number, ports: Port
     tenant: ownTenant,
     principal: '',
     labels: {},
-    event: sealEvent(saltOf(session), event('sink.opened', { topic, partition, fromOffset: low })),
+    event: sealEvent(saltOf(session), event('sink.opened', opened)),
   };
   const id = inputId(session, ['sink.opened']);
   const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '' });

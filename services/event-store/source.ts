@@ -20,6 +20,8 @@ import {
 import type { EventRow } from './row.ts';
 
 export type SourceParts = Readonly<{
+  /** What rows call the topic. */
+  storedAs: string;
   clock: Clock;
   logger: Logger;
   budget: MemoryBudget;
@@ -145,9 +147,14 @@ export class Source {
     const rows: EventRow[] = [];
     for (const [count, record] of records.entries()) {
       if (count > 0 && count % sliceRecords === 0) await this.turn();
-      rows.push(...rowsOf(record));
+      rows.push(...rowsOf(record).map((row) => this.named(row)));
     }
     return rows;
+  }
+
+  private named(row: EventRow): EventRow {
+    const topic = this.parts.storedAs;
+    return row.topic === topic ? row : { ...row, topic };
   }
 
   /** Lets others have their turn. */

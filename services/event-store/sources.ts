@@ -3,7 +3,9 @@ import { InvariantError, LongreinError, toError } from '../chassis/errors.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import { Watermarks } from '../chassis/host/watermarks.ts';
 import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
-import { type SinkState, serviceName, sinkSession } from './decide.ts';
+import { type SinkState, serviceName, sinkSession, storedName } from './decide.ts';
+import type { SourceLag } from './lag.ts';
+import { Makings } from './makings.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import type { Pace } from './pace.ts';
 import type { Cut } from './ready-rows.ts';
@@ -23,20 +25,6 @@ export type SourcesParts = Readonly<{
   onDue: (session: string) => void;
 }>;
 
-export type SourceLag = PartitionName &
-  Readonly<{
-    /** Rows that are read and not known to be stored. */
-    rows: number;
-    /** Offset after the last record that is known to be stored. */
-    next: number;
-    /**
-     * Age of the oldest record in the log that is not stored, in milliseconds; 0 where there is none. Where the partition
-     * cannot be read, for how long.
-     */
-    oldestMs: number;
-    problem?: string;
-  }>;
-
 type Entry = {
   state: SinkState;
   source: Source | undefined;
@@ -55,6 +43,7 @@ const readRestMs = 50;
 export class Sources {
   private readonly parts: SourcesParts;
   private readonly watermarks: Watermarks;
+  readonly makings: Makings;
   private readonly budget = createMemoryBudget();
   private readonly entries = new Map<string, Entry>();
   private readonly started: Promise<Reader>;
@@ -65,6 +54,7 @@ export class Sources {
   constructor(parts: SourcesParts) {
     this.parts = parts;
     this.watermarks = new Watermarks(parts.ports);
+    this.makings = new Makings(parts.ports, this.watermarks);
     this.started = new Promise((resolve) => {
       this.setReader = resolve;
     });
@@ -94,6 +84,7 @@ export class Sources {
 
   /** What could be fixed next in this state; starts to read where nobody does yet. */
   cut(state: SinkState): Cut | undefined {
+    if (this.makings.isOver(state)) return undefined;
     const entry = this.entryOf(state);
     entry.state = state;
     entry.source?.release(state.next);
@@ -102,14 +93,16 @@ export class Sources {
 
   /** The rows of a fixed range, as soon as they are read. */
   async rows(state: SinkState, range: { from: number; to: number }): Promise<readonly EventRow[]> {
+    if (this.makings.isOver(state)) return this.makings.givenUp(state, range);
     const source = await this.entryOf(state).opened;
     return source.rows(range.from, range.to);
   }
 
   /** Stops reading what nobody asks for. */
   closeExcept(owned: (session: string) => boolean): void {
-    for (const [session, entry] of this.entries) {
-      if (!owned(session) && entry.source?.isWanted !== true) this.close(session);
+    for (const [session, { state, source }] of this.entries) {
+      const needed = owned(session) || source?.isWanted === true;
+      if (this.makings.isOver(state) || !needed) this.close(session);
     }
   }
 
@@ -148,12 +141,22 @@ export class Sources {
     return [{ entry, mark: { service: serviceName, ...source.name, ...place } }];
   }
 
-  private entryAt({ topic, partition }: PartitionName): Entry | undefined {
-    return this.entries.get(sinkSession(topic, partition));
+  /** Stops reading topics that are not those that were opened. */
+  async checkTopics(): Promise<void> {
+    for (const topic of new Set([...this.entries.values()].map(({ state }) => state.topic))) {
+      const error = await this.makings.complaint(topic);
+      if (error === undefined) continue;
+      for (const [session, { state, source }] of this.entries)
+        if (state.topic === topic && source !== undefined) this.broken(session, error);
+    }
+  }
+
+  private entryAt(at: PartitionName): Entry | undefined {
+    return this.entries.get(this.makings.sessionAt(at));
   }
 
   private entryOf(state: SinkState): Entry {
-    const session = sinkSession(state.topic, state.partition);
+    const session = sinkSession(state.topic, state.partition, state.made);
     const known = this.entries.get(session);
     if (known !== undefined) return known;
     const entry: Entry = {
@@ -189,10 +192,12 @@ export class Sources {
   private async tryOpen(session: string, entry: Entry): Promise<Source> {
     const reader = await this.started;
     await this.watermarks.current();
-    const { topic, partition } = entry.state;
+    const { topic, partition, made } = entry.state;
     const name = { topic, partition };
+    await this.makings.identify(topic);
     const bounds = (await this.parts.ports.log.bounds(topic)).get(partition);
     if (bounds === undefined) throw new InvariantError(`${topic}/${partition} does not exist`);
+    if (this.makings.isOver(entry.state)) this.close(session);
     if (entry.gone) throw closedHere(session);
     const { state } = entry;
     // What a trim says of its place is as good as a mark.
@@ -207,7 +212,11 @@ export class Sources {
       const fields = { ...name, stored: state.next, low: bounds.low };
       this.parts.ports.logger.error(fields, 'records were deleted before they were stored');
     }
-    const source = new Source(name, this.sourceParts(session, reader), start);
+    const source = new Source(
+      name,
+      this.sourceParts(session, { reader, storedAs: storedName(topic, made) }),
+      start,
+    );
     entry.source = source;
     entry.problem = undefined;
     reader.assign(name, start.offset);
@@ -221,9 +230,13 @@ export class Sources {
     return busy;
   }
 
-  private sourceParts(session: string, reader: Reader): ConstructorParameters<typeof Source>[1] {
+  private sourceParts(
+    session: string,
+    { reader, storedAs }: { reader: Reader; storedAs: string },
+  ): ConstructorParameters<typeof Source>[1] {
     const { clock, logger } = this.parts.ports;
     return {
+      storedAs,
       clock,
       logger,
       budget: this.budget,

@@ -65,6 +65,8 @@ export type KnownTopic = Readonly<{
   atMs: number;
   /** The last time that a person had it read from a place other than its marks. */
   reset?: Deed;
+  /** How often it was made, where a person gave up what was in the one before; absent for the first. */
+  made?: number;
 }>;
 
 export const prefixes = {

@@ -117,6 +117,11 @@ export class Watermarks {
     return this.topics.get(topicKey(name));
   }
 
+  /** All topics whose identity is known. */
+  knownTopics(): readonly KnownTopic[] {
+    return [...this.topics.values()];
+  }
+
   /** Segments go first: a mark may pass a closing only when the closing is remembered elsewhere. */
   async write(marks: readonly Watermark[], segments: readonly ClosedSegment[]): Promise<void> {
     await this.put([

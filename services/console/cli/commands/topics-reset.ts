@@ -1,3 +1,4 @@
+import { topics } from '../../../../schemas/topics.ts';
 import { LongreinError } from '../../../chassis/errors.ts';
 import type { Deed } from '../../../chassis/host/watermark-records.ts';
 import type { Entry, Watermarks } from '../../../chassis/host/watermarks.ts';
@@ -5,6 +6,9 @@ import type { LogPort } from '../../../chassis/log/port.ts';
 import { type Call, type CommandSpec, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { deedOf, reasonOptions } from '../who.ts';
+
+/** Topics that other programs share; the event store alone keeps places in them. */
+const publicTopics = topics.filter(({ kind }) => kind === 'public').map(({ name }) => name);
 
 type Reset = Readonly<{ partition: number; offset: number }>;
 
@@ -54,9 +58,9 @@ type Asked = Readonly<{
 async function reset(call: Call, log: LogPort, asked: Asked): Promise<Reset[]> {
   const { sessionLogs, withWatermarks, writeEntries } = await import('../log-state.ts');
   const { topic } = asked;
-  const known = await sessionLogs(log);
+  const known = [...(await sessionLogs(log)), ...publicTopics];
   if (!known.includes(topic))
-    throw new UsageError(`${topic} is no session log`, `One of: ${known.join(', ')}.`);
+    throw new UsageError(`${topic} is no topic of the log`, `One of: ${known.join(', ')}.`);
   await makeMissing(call, log, topic);
   return await withWatermarks(log, async (watermarks) => {
     const { entries, resets } = await planned(log, watermarks, asked);
@@ -75,20 +79,25 @@ async function planned(
   const id = await log.topicId(topic);
   const known = watermarks.topic(topic);
   const sameTopic = known === undefined || id === undefined || known.id === id;
+  const isPublic = publicTopics.includes(topic);
   const entries: Entry[] = [];
   const resets: Reset[] = [];
   for (const [partition, bounds] of await log.bounds(topic)) {
     const name = { topic, partition };
     // What was made again was made again in all its partitions.
-    const due = sameTopic ? isBroken(watermarks, name, bounds) : true;
+    const due = !sameTopic || (!isPublic && isBroken(watermarks, name, bounds));
     if (!due || (sameTopic && wanted !== undefined && wanted !== partition)) continue;
-    const written = resetEntries(watermarks, name, { bounds, sameTopic, nowMs: deed.atMs });
+    // Nobody decides from a public topic: there are no epochs that could be void.
+    const place = { bounds, sameTopic, nowMs: deed.atMs };
+    const written = isPublic ? [] : resetEntries(watermarks, name, place);
     entries.push(...written);
     const trim = written.at(-1)?.value as { offset?: number } | undefined;
     resets.push({ partition, offset: trim?.offset ?? bounds.low });
   }
   if (resets.length === 0) throw nothingBroken(topic);
-  const value = { topic, id: id ?? known?.id ?? '', atMs: deed.atMs, reset: deed };
+  const made = sameTopic ? known?.made : (known?.made ?? 1) + 1;
+  const times = made === undefined ? {} : { made };
+  const value = { topic, id: id ?? known?.id ?? '', atMs: deed.atMs, reset: deed, ...times };
   return { entries: [...entries, { key: topicKey(topic), value }], resets };
 }
 

@@ -2,8 +2,12 @@ import { expect, test } from 'vitest';
 import { goalsTopic, sessionTopic } from '../../../../schemas/topics.ts';
 import { Figures } from '../../../../services/chassis/telemetry/figures.ts';
 import { metrics } from '../../../../services/chassis/telemetry/metrics.ts';
-import { measureStore, RetentionAlarm, storeHealth } from '../../../../services/event-store/lag.ts';
-import type { SourceLag } from '../../../../services/event-store/sources.ts';
+import {
+  measureStore,
+  RetentionAlarm,
+  type SourceLag,
+  storeHealth,
+} from '../../../../services/event-store/lag.ts';
 import { valuesOf } from '../../../support/metric-values.ts';
 import { keepingLogger, quietPorts } from '../../../support/quiet-ports.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
