@@ -142,6 +142,19 @@ export type Planning = Readonly<{
   timeoutMs: number;
 }>;
 
+/** What is done where a task was given up that the plan cannot do without. */
+export type Replan = Readonly<{
+  /** How often in one session. */
+  revisionsMax: number;
+  /** The first whose `when` holds gives the rest of the plan; where none does, the planning model is asked if there is one. */
+  rules: readonly Readonly<{
+    /** An expression over `failure` (task, code, class, message) and `revision`. */
+    when: string;
+    /** In the place of all tasks that have not begun, and of the one that failed. */
+    tasks: readonly TaskDefinition[];
+  }>[];
+}>;
+
 export type PlanDefinition = Readonly<{
   name: string;
   version: string;
@@ -150,5 +163,7 @@ export type PlanDefinition = Readonly<{
   /** Empty before a planning model made them. */
   tasks: readonly TaskDefinition[];
   planning?: Planning;
+  /** Absent: such a failure ends the session. */
+  replan?: Replan;
   output: PlanOutput;
 }>;

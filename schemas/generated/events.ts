@@ -1239,6 +1239,78 @@ violations: ContentV1
 }
 }
 /**
+ * The plan that the session follows from here on; what was done stays.
+ */
+export interface PlanRevisedV1 {
+type: "plan.revised"
+version: 1
+data: {
+plan: string
+version: string
+revision: number
+digest: string
+origin: ("template" | "model")
+/**
+ * @maxItems 1000
+ */
+tasks: {
+id: string
+pool: string
+agent: string
+/**
+ * @maxItems 256
+ */
+needs: string[]
+priority: number
+timeoutMs: number
+attemptsMax: number
+backoffMs: number
+onFailure: ("fail" | "continue")
+}[]
+}
+content: {
+plan: ContentV1
+}
+}
+/**
+ * There is no other way for the rest of the plan; with `again` it went back to the model that made it.
+ */
+export interface PlanRevisionRefusedV1 {
+type: "plan.revision-refused"
+version: 1
+data: {
+plan: string
+revision: number
+code: string
+violations: number
+again?: boolean
+}
+content: {
+violations: ContentV1
+}
+}
+/**
+ * A task was given up that the plan cannot do without: the rest of the plan is to be made anew. Tasks in `kept` stay.
+ */
+export interface PlanRevisionRequestedV1 {
+type: "plan.revision-requested"
+version: 1
+data: {
+revision: number
+task: string
+code: string
+class: ("invalid-arguments" | "not-found" | "denied" | "timeout" | "cancelled" | "limit" | "crashed" | "unavailable" | "tool-error" | "rate-limited" | "overloaded" | "authentication" | "invalid-request" | "context-too-long" | "content-filter" | "provider-error" | "budget" | "step-limit" | "expression" | "unknown-outcome" | "invalid-output")
+/**
+ * @maxItems 1000
+ */
+kept: string[]
+}
+content: {
+message: ContentV1
+outputs: ContentV1
+}
+}
+/**
  * The pool does not work: so many attempts in a row failed for reasons that speak of it. Nobody gets a place until then; after that one attempt is let through as a probe.
  */
 export interface PoolPausedV1 {
@@ -2145,6 +2217,9 @@ export interface TurnEvents {
   'plan.accepted': PlanAcceptedV1;
   'plan.proposed': PlanProposedV1;
   'plan.rejected': PlanRejectedV1;
+  'plan.revised': PlanRevisedV1;
+  'plan.revision-refused': PlanRevisionRefusedV1;
+  'plan.revision-requested': PlanRevisionRequestedV1;
   'pool.paused': PoolPausedV1;
   'pool.resumed': PoolResumedV1;
   'range.fixed': RangeFixedV1;
@@ -2275,6 +2350,9 @@ export const eventTypes = [
   'plan.accepted',
   'plan.proposed',
   'plan.rejected',
+  'plan.revised',
+  'plan.revision-refused',
+  'plan.revision-requested',
   'pool.paused',
   'pool.resumed',
   'range.fixed',

@@ -4753,6 +4753,326 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:plan.revised:v1",
+  "title": "PlanRevisedV1",
+  "description": "The plan that the session follows from here on; what was done stays.",
+  "x-record": "turn",
+  "x-writers": [
+   "planner"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "plan.revised"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "plan": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "version": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "revision": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "digest": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "origin": {
+      "type": "string",
+      "enum": [
+       "template",
+       "model"
+      ]
+     },
+     "tasks": {
+      "type": "array",
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "id": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "pool": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "agent": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "needs": {
+         "type": "array",
+         "items": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128
+         },
+         "maxItems": 256
+        },
+        "priority": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "timeoutMs": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "attemptsMax": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "backoffMs": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "onFailure": {
+         "type": "string",
+         "enum": [
+          "fail",
+          "continue"
+         ]
+        }
+       },
+       "required": [
+        "id",
+        "pool",
+        "agent",
+        "needs",
+        "priority",
+        "timeoutMs",
+        "attemptsMax",
+        "backoffMs",
+        "onFailure"
+       ]
+      },
+      "maxItems": 1000
+     }
+    },
+    "required": [
+     "plan",
+     "version",
+     "revision",
+     "digest",
+     "origin",
+     "tasks"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "plan": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "plan"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:plan.revision-refused:v1",
+  "title": "PlanRevisionRefusedV1",
+  "description": "There is no other way for the rest of the plan; with `again` it went back to the model that made it.",
+  "x-record": "turn",
+  "x-writers": [
+   "planner"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "plan.revision-refused"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "plan": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "revision": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "violations": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "again": {
+      "type": "boolean"
+     }
+    },
+    "required": [
+     "plan",
+     "revision",
+     "code",
+     "violations"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "violations": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "violations"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:plan.revision-requested:v1",
+  "title": "PlanRevisionRequestedV1",
+  "description": "A task was given up that the plan cannot do without: the rest of the plan is to be made anew. Tasks in `kept` stay.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "plan.revision-requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "revision": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "class": {
+      "type": "string",
+      "enum": [
+       "invalid-arguments",
+       "not-found",
+       "denied",
+       "timeout",
+       "cancelled",
+       "limit",
+       "crashed",
+       "unavailable",
+       "tool-error",
+       "rate-limited",
+       "overloaded",
+       "authentication",
+       "invalid-request",
+       "context-too-long",
+       "content-filter",
+       "provider-error",
+       "budget",
+       "step-limit",
+       "expression",
+       "unknown-outcome",
+       "invalid-output"
+      ]
+     },
+     "kept": {
+      "type": "array",
+      "items": {
+       "type": "string",
+       "minLength": 1,
+       "maxLength": 128
+      },
+      "maxItems": 1000
+     }
+    },
+    "required": [
+     "revision",
+     "task",
+     "code",
+     "class",
+     "kept"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "message": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "outputs": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "message",
+     "outputs"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:pool.paused:v1",
   "title": "PoolPausedV1",
   "description": "The pool does not work: so many attempts in a row failed for reasons that speak of it. Nobody gets a place until then; after that one attempt is let through as a probe.",
@@ -8556,6 +8876,15 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:plan.rejected:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:plan.revised:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:plan.revision-refused:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:plan.revision-requested:v1"
       },
       {
        "$ref": "urn:longrein:event:pool.paused:v1"

@@ -160,6 +160,8 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
         : lettered(stop(withoutShare(state, event.data.service)), event);
     case 'delivery.acknowledged':
       return isLetter(state, event) ? withoutLetter(state, event) : delivered(state, event);
+    case 'plan.revised':
+      return withRevision(state, event);
     case 'budget.settled':
       return withShare(state, event.data);
     case 'child.opened':
@@ -181,6 +183,20 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
     default:
       return onTask(state, event);
   }
+}
+
+/** Tasks that stay keep what became of them. */
+function withRevision(
+  state: AggregatorState,
+  { content }: SeenEvent<'plan.revised'>,
+): AggregatorState {
+  const plan = bodyOf(content.plan) as unknown as PlanDefinition;
+  const known = new Map(state.tasks.map((task) => [task.id, task]));
+  const tasks = plan.tasks.map(({ id, onFailure }) => {
+    const { machine = taskFold.initial(), output = null } = known.get(id) ?? {};
+    return { id, onFailure, machine, output };
+  });
+  return { ...state, tasks };
 }
 
 function withShare(

@@ -55,12 +55,15 @@ function routesOf({ models }: PinnedCatalog): ModelGatewayState['routes'] {
 }
 
 /** Undefined where no task has a budget of its own. */
-function budgetedTasks({ plan }: PinnedCatalog): ModelGatewayState['tasks'] {
+function budgetedTasks(plan: PinnedCatalog['plan']): ModelGatewayState['tasks'] {
   const tasks = plan.tasks.flatMap(({ id, budgetNanoUsd }) =>
     budgetNanoUsd === undefined ? [] : [[id, { budgetNanoUsd, spentNanoUsd: 0 }] as const],
   );
   return tasks.length === 0 ? undefined : Object.fromEntries(tasks);
 }
+
+const tasksOf = (tasks: NonNullable<ModelGatewayState['tasks']>) =>
+  Object.keys(tasks).length === 0 ? {} : { tasks };
 
 function withTranches(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   const { tranches = {} } = state;
@@ -78,7 +81,7 @@ export function evolve(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
 function accept(state: ModelGatewayState, seen: SeenEvent<'plan.accepted'>): ModelGatewayState {
   const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
   const routes = routesOf(catalog);
-  const tasks = budgetedTasks(catalog);
+  const tasks = budgetedTasks(catalog.plan);
   const resuming = Object.values(catalog.agents).filter(resumesAttempts);
   const agentRules = agentRulesOf(catalog);
   return {
@@ -133,6 +136,10 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       return openSession(state, seen);
     case 'plan.accepted':
       return accept(state, seen);
+    case 'plan.revised': {
+      const plan = bodyOf(seen.content.plan) as unknown as PinnedCatalog['plan'];
+      return { ...state, ...tasksOf({ ...budgetedTasks(plan), ...state.tasks }) };
+    }
     case 'model.requested':
       return request(state, seen);
     case 'model.claimed':

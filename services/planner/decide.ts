@@ -4,8 +4,8 @@
  */
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
-import type { PlanDefinition, TaskDefinition } from '../../schemas/definitions/plan.ts';
-import { type DataOf, type Draft, event, json } from '../../schemas/event.ts';
+import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
+import { type Draft, event, json } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
@@ -13,6 +13,7 @@ import { hashOf, sha256 } from '../chassis/protocol/hash.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { type Asking, answerValue, askForPlan, isShell, planOf, type Shell } from './planning.ts';
 import { reviewPlan } from './review.ts';
+import { revise } from './revision.ts';
 import { evolve, initialState, needsPlan, type PlannerState, type PlanningState } from './state.ts';
 
 /**
@@ -30,6 +31,8 @@ export type PlannerFacts = Readonly<{
 
 function decide(state: PlannerState, input: DecideInput<PlannerFacts>): readonly Draft[] {
   const name = needsPlan(state);
+  if (state.revising !== undefined)
+    return revise(state, { session: input.session.session, pools: input.facts.pools ?? [] });
   if (name === undefined || state.request === null) return [];
   const { catalog: given } = state.request;
   if (given !== undefined) return [proposed(given.plan), accepted(given)];
@@ -143,13 +146,6 @@ function accepted(catalog: PinnedCatalog): Draft {
   });
 }
 
-/** The structure of a task; its input template is content. */
-function taskData(task: TaskDefinition): DataOf<'plan.accepted'>['tasks'][number] {
-  const { id, pool, agent, priority, timeoutMs, attemptsMax, backoffMs, onFailure } = task;
-  const limits = { priority, timeoutMs, attemptsMax, backoffMs, onFailure };
-  return { id, pool, agent, needs: [...task.needs], ...limits };
-}
-
 function rejected(plan: string, code: string, violations: readonly PlanViolation[]): Draft {
   const data = { plan, code, violations: violations.length };
   return event('plan.rejected', data, { violations: json(violations) });
@@ -158,12 +154,15 @@ function rejected(plan: string, code: string, violations: readonly PlanViolation
 /** Of models only the planner's own: their calls are known by the state. */
 const answered: ReadonlySet<string> = new Set([
   'session.opened',
+  'plan.revision-requested',
   'model.completed',
   'model.failed',
   'model.denied',
 ]);
 
 export { needsPlan } from './state.ts';
+
+import { taskData } from './task-data.ts';
 
 export const plannerLogic: ServiceLogic<PlannerState, PlannerFacts> = {
   name: 'planner',

@@ -30,10 +30,15 @@ export type Asking = Readonly<{
 
 /** The next question: the goal first, then what was wrong with the last answer. */
 export function askForPlan(at: Asking): Draft {
-  const { session, catalog, plan, known, violations } = at;
+  const first = (at.known?.answers ?? 0) === 0;
+  return first ? askModel(at, ...firstMessages(at)) : askModel(at, complaint(at.violations));
+}
+
+/** The next question of the one conversation in which a session is planned. */
+export function askModel(at: Omit<Asking, 'violations'>, ...messages: JsonObject[]): Draft {
+  const { session, catalog, plan, known } = at;
   const { model, outputTokensMax, timeoutMs } = plan.planning;
   const step = (known?.answers ?? 0) + 1;
-  const messages = step === 1 ? firstMessages(at) : [complaint(violations)];
   const data = {
     call: callId(session, plannerAgent, (known?.calls ?? 0) + 1),
     ...{ agent: plannerAgent, task: 'planning', attempt: 1, step, agentName: plannerAgent },
@@ -52,14 +57,14 @@ export function askForPlan(at: Asking): Draft {
 const firstModel = (route: string | readonly string[] | undefined, alias: string): string =>
   (typeof route === 'string' ? route : route?.[0]) ?? alias;
 
-const agentsOf = ({ catalog, plan }: Asking): JsonObject[] =>
+const agentsOf = ({ catalog, plan }: Omit<Asking, 'violations'>): JsonObject[] =>
   plan.planning.agents.map(({ agent, pool }) => ({
     agent,
     pool,
     description: catalog.agents[agent]?.description ?? '',
   }));
 
-const inputOf = (at: Asking): JsonObject => ({
+const inputOf = (at: Omit<Asking, 'violations'>): JsonObject => ({
   goal: at.request.goal ?? null,
   inputs: at.request.inputs,
   context: at.request.context ?? null,
@@ -86,7 +91,7 @@ function firstMessages(at: Asking): JsonObject[] {
   ];
 }
 
-function complaint(violations: readonly PlanViolation[]): JsonObject {
+export function complaint(violations: readonly PlanViolation[]): JsonObject {
   const lines = violations.map(({ where, reason, fix }) => `- ${where}: ${reason} ${fix}`);
   const text = `That plan cannot run:\n${lines.join('\n')}\nAnswer with the whole plan again, corrected.`;
   return { role: 'user', text };
@@ -121,14 +126,15 @@ export function answerValue(answer: string): JsonValue {
 export function planOf(plan: Shell, answer: JsonValue): PlanDefinition | readonly PlanViolation[] {
   if (typeof answer !== 'object' || answer === null || !('tasks' in answer)) return [noObject];
   const { tasks, output } = answer as JsonObject;
-  const { name, version, description, planning } = plan;
+  const { name, version, description, planning, replan } = plan;
   const written = { name, version, description, tasks: withPools(planning, tasks ?? null) };
   const file = output === undefined ? written : { ...written, output };
   const read = definitionReaders().plan(file as JsonValue);
   if ('violations' in read) return read.violations.map(placed);
   const made = completePlan(read.value);
   const kept = output === undefined ? plan.output : made.output;
-  const whole = { ...made, inputs: plan.inputs, planning, output: kept };
+  const own = { inputs: plan.inputs, planning, output: kept };
+  const whole = { ...made, ...own, ...(replan === undefined ? {} : { replan }) };
   const outside = foreign(planning, whole);
   return outside.length > 0 ? outside : whole;
 }

@@ -5,13 +5,17 @@ import { anyLogic, type ServiceFactory } from '../chassis/host/service-context.t
 import { needsPlan, type PlannerFacts, plannerLogic } from './decide.ts';
 import type { PlannerState } from './state.ts';
 
+const poolsOf = (catalog: Catalog): string[] => catalog.pools.map((pool) => pool.name).sort();
+
 function factsOf(catalog: Catalog, state: PlannerState) {
+  if (state.revising?.asked !== undefined)
+    return { facts: { plans: [], pools: poolsOf(catalog), problems: [] } as unknown as JsonObject };
   const name = needsPlan(state);
   if (name === undefined || state.request?.catalog !== undefined) return { facts: {} };
   const pinned = catalog.pinnedFor(name);
   const facts: PlannerFacts = {
     plans: Object.keys(catalog.plans).sort(),
-    pools: catalog.pools.map((pool) => pool.name).sort(),
+    pools: poolsOf(catalog),
     problems: catalog.problemsOfPlan(name).map(({ file, line, column, reason, fix }) => ({
       where: `${file}:${line}:${column}`,
       reason,

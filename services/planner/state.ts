@@ -4,8 +4,9 @@
  */
 
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
+import type { PlanDefinition } from '../../schemas/definitions/plan.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
-import { bodyOf, type SeenEvent, textOf } from '../../schemas/event.ts';
+import { bodyOf, type DataOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { foldSession, sessionFold } from '../../state-machines/session/session-machine.ts';
@@ -45,6 +46,24 @@ export type PlannerState = Readonly<{
   /** Somebody asked for the end, or a service failed: no plan is needed any more. */
   stopping: boolean;
   planning?: PlanningState;
+  /** Kept where the rest of the plan may be made anew. */
+  revising?: Revising;
+}>;
+
+export type Revising = Readonly<{
+  catalog: PinnedCatalog;
+  request: PlanRequest;
+  /** Ids of tasks that are gone: nothing else may be called so. */
+  used?: readonly string[];
+  /** What the supervisor asked for and has no answer to. The counts say what the model had been asked before. */
+  asked?: Readonly<
+    DataOf<'plan.revision-requested'> & {
+      message: string;
+      outputs: JsonObject;
+      callsBefore: number;
+      answersBefore: number;
+    }
+  >;
 }>;
 
 export const initialState: PlannerState = {
@@ -65,7 +84,7 @@ export function needsPlan(state: PlannerState): string | undefined {
 /** What the planner's own model calls are told from those of agents by. */
 export const plannerAgent = 'planner';
 
-const noPlanning: PlanningState = {
+export const noPlanning: PlanningState = {
   calls: 0,
   answers: 0,
   open: null,
@@ -78,6 +97,7 @@ export function evolve(state: PlannerState, event: SeenEvent): PlannerState {
   const session = foldSession(state.session, event);
   if (session !== state.session) return onStep({ ...state, session }, event);
   if (event.type.startsWith('model.')) return onModel(state, event);
+  if (event.type.startsWith('plan.rev')) return onRevision(state, event);
   const stops = event.type === 'session.cancel-requested' || event.type === 'decision.failed';
   return stops && !state.stopping ? { ...state, stopping: true } : state;
 }
@@ -86,13 +106,70 @@ export function evolve(state: PlannerState, event: SeenEvent): PlannerState {
 function onStep(state: PlannerState, event: SeenEvent): PlannerState {
   if (event.type === 'session.opened') return { ...state, request: requestOf(event) };
   const { planning, ...rest } = state;
-  if (planning === undefined) return { ...rest, request: null };
+  if (event.type === 'plan.accepted') return withRevising(state, event);
+  if (rest.revising !== undefined && event.type.startsWith('session.')) {
+    const { revising: _over, ...ended } = rest;
+    return { ...ended, request: null };
+  }
+  // What was proposed is accepted or rejected next.
   if (event.type === 'plan.proposed') return state;
+  if (planning === undefined) return { ...rest, request: null };
   if (event.type !== 'plan.rejected' || event.data.again !== true)
     return { ...rest, request: null };
   const violations = bodyOf(event.content.violations, []) as unknown as readonly PlanViolation[];
   const { answer: _read, failure: _told, ...kept } = planning;
   return { ...state, planning: { ...kept, violations } };
+}
+
+/** The goal, and what was pinned for it, is needed while the rest of the plan may be made anew. */
+function withRevising(state: PlannerState, { content }: SeenEvent<'plan.accepted'>): PlannerState {
+  const { planning, request, ...rest } = state;
+  const catalog = bodyOf(content.catalog) as unknown as PinnedCatalog;
+  if (catalog.plan.replan === undefined || request === null) return { ...rest, request: null };
+  const { catalog: _given, ...asked } = request;
+  const next = { ...rest, request: null, revising: { catalog, request: asked } };
+  return planning === undefined ? next : { ...next, planning: withoutAnswer(planning) };
+}
+
+function withoutAnswer(planning: PlanningState): PlanningState {
+  const { answer: _read, failure: _told, ...kept } = planning;
+  return { ...kept, violations: [] };
+}
+
+function onRevision(state: PlannerState, event: SeenEvent): PlannerState {
+  const { revising, planning } = state;
+  if (revising === undefined) return state;
+  switch (event.type) {
+    case 'plan.revision-requested': {
+      const { calls: callsBefore, answers: answersBefore } = planning ?? noPlanning;
+      const message = textOf(event.content.message);
+      const outputs = bodyOf(event.content.outputs, {}) as JsonObject;
+      const asked = { ...event.data, message, outputs, callsBefore, answersBefore };
+      return { ...state, revising: { ...revising, asked } };
+    }
+    case 'plan.revised': {
+      const plan = bodyOf(event.content.plan) as unknown as PlanDefinition;
+      const { asked, catalog, used = [], ...kept } = revising;
+      if (asked === undefined) return state;
+      const next = { ...kept, used: [...used, asked.task], catalog: { ...catalog, plan } };
+      return answeredRevision({ ...state, revising: next });
+    }
+    case 'plan.revision-refused': {
+      if (event.data.again === true && planning !== undefined) {
+        const violations = bodyOf(event.content.violations, []) as unknown as PlanViolation[];
+        return { ...state, planning: { ...withoutAnswer(planning), violations } };
+      }
+      const { asked: _answered, ...kept } = revising;
+      return answeredRevision({ ...state, revising: kept });
+    }
+    default:
+      return state;
+  }
+}
+
+function answeredRevision(state: PlannerState): PlannerState {
+  const { planning } = state;
+  return planning === undefined ? state : { ...state, planning: withoutAnswer(planning) };
 }
 
 /** What ends a call; others tell how it goes. */

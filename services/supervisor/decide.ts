@@ -12,7 +12,7 @@ import { beginProposal, type Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { settleComposites } from './composite.ts';
 import { evolve } from './evolve.ts';
-import { cancelBegunTasks, closeWhenQuiet, stopIfAsked } from './finish.ts';
+import { cancelBegunTasks, closeWhenQuiet, failIfAbandoned, stopIfAsked } from './finish.ts';
 import { permitDeliveries, returnAll, returnPermits } from './pool/permits.ts';
 import { decidePoolLog, poolLogDeliveries } from './pool/pool-log.ts';
 import { refuseStrays } from './questions.ts';
@@ -34,6 +34,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['permit.granted', 'slot.requested', 'slot.returned'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
   ...(['child.ended', 'budget.allotted'] as const),
+  ...(['plan.revised', 'plan.revision-refused'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.attempt-failed', 'model.denied'] as const),
 ]);
@@ -67,6 +68,7 @@ function decide(state: SupervisorState, input: DecideInput<SupervisorFacts>): re
 /** Until nothing more follows: the end of a branch may end its task, and that may begin another. */
 function advance(proposal: Proposal<SupervisorState>, at: At): void {
   let before: number;
+  failIfAbandoned(proposal);
   do {
     before = proposal.drafts.length;
     settleAttempts(proposal, at.nowMs);

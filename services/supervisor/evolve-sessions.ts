@@ -35,7 +35,8 @@ export function withCatalog(
   plan: PlanDefinition,
   { agents = {}, tools = {}, models = {} }: Partial<PinnedCatalog>,
 ): SupervisorState {
-  const spreads = plan.tasks.some(({ fanOut }) => fanOut?.spread !== undefined);
+  const spreads =
+    plan.replan !== undefined || plan.tasks.some(({ fanOut }) => fanOut?.spread !== undefined);
   if (!spreads || origin === undefined) return state;
   return { ...state, origin, planVersion: plan.version, catalog: { agents, tools, models } };
 }

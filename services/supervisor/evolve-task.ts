@@ -25,7 +25,8 @@ export function newTask(
     ...(resumesAttempts(agent) ? { resumes: true } : {}),
     definition,
     machine: taskFold.initial(),
-    needed: plan.tasks.some((other) => other.needs.includes(definition.id)),
+    needed:
+      plan.replan !== undefined || plan.tasks.some((other) => other.needs.includes(definition.id)),
     dueAtMs: 0,
     fired: null,
     failure: null,

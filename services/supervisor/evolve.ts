@@ -12,6 +12,7 @@ import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { evolveAsked } from './evolve-asked.ts';
+import { evolveRevision } from './evolve-revision.ts';
 import {
   evolveSessions,
   originOf,
@@ -24,6 +25,7 @@ import { noLoop } from './loop.ts';
 import { foldPermits, traitsOf } from './pool/permits.ts';
 import { foldPoolLog } from './pool/pool-log.ts';
 import { evolveQuestion, isWaiting } from './questions.ts';
+import { replanOf } from './revise.ts';
 import { isSettled, type StopReason, type SupervisorState, type TaskState } from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
 
@@ -90,7 +92,8 @@ function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>):
   const tasks = plan.tasks.map((task) => newTask(task, plan, catalog.agents ?? {}));
   const { limitedPools } = catalog;
   const limited = limitedPools === undefined ? {} : { limitedPools };
-  return withCatalog({ ...state, ...limited, scope, plan: plan.name, tasks }, plan, catalog);
+  const next = { ...state, ...limited, ...replanOf(plan), scope, plan: plan.name, tasks };
+  return withCatalog(next, plan, catalog);
 }
 
 function rejection({ data, content }: SeenEvent<'plan.rejected'>): string {
@@ -144,6 +147,10 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
       const without = withLiving(state, event.data.budgetLog, undefined);
       return withLiving(without, addressOf(event), event.service);
     }
+    case 'plan.revision-requested':
+    case 'plan.revised':
+    case 'plan.revision-refused':
+      return evolveRevision(state, event);
     case 'child.requested':
     case 'budget.allotted':
     case 'child.opened':

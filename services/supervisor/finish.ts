@@ -8,6 +8,7 @@ import { resultIsOut, sessionIsOver } from '../../state-machines/session/session
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
+import { askForRevision, isRevising, lostTask, mayRevise } from './revise.ts';
 import { cancelChildren } from './spread.ts';
 import { isComposite, type SupervisorState } from './state.ts';
 
@@ -25,14 +26,15 @@ export function stopIfAsked(proposal: Proposal<SupervisorState>): void {
   proposal.write(event('session.cancelled', { requestedBy }, content));
 }
 
-/** Fails the session if a task was given up that the plan cannot do without. */
+/** Where a task was given up that the plan cannot do without: asks for another plan, or fails the session. */
 export function failIfAbandoned(proposal: Proposal<SupervisorState>): void {
-  const { session, tasks } = proposal.state;
-  if (session.value !== 'running') return;
-  const lost = tasks.find(
-    ({ definition, machine }) => machine.value === 'abandoned' && definition.onFailure === 'fail',
-  );
-  if (lost === undefined) return;
+  const { state } = proposal;
+  const lost = state.session.value === 'running' ? lostTask(state) : undefined;
+  if (lost === undefined || isRevising(state)) return;
+  if (mayRevise(state)) {
+    askForRevision(proposal, lost);
+    return;
+  }
   const { id } = lost.definition;
   const attempts = attemptsOf(lost.machine);
   const times = attempts === 1 ? '1 attempt' : `${attempts} attempts`;

@@ -10,6 +10,7 @@ import { branchScopes } from './fan-out.ts';
 import { askForLeave, leaveOf } from './pool/permits.ts';
 import { abandon } from './retry.ts';
 import { firstRound } from './review.ts';
+import { isRevising } from './revise.ts';
 import { evaluateIn, expressionFailure } from './scope.ts';
 import { beginSpread, isWide } from './spread.ts';
 import {
@@ -53,7 +54,8 @@ function hasLeave(
 
 /** A task whose need is settled without an output cannot run; nor can those that need it. */
 function skipUnreachable(proposal: Proposal<SupervisorState>): void {
-  let skipped = isRunning(proposal.state);
+  // Whether it is lost for good is being asked.
+  let skipped = isRunning(proposal.state) && !isRevising(proposal.state);
   while (skipped) {
     skipped = false;
     const values = valuesOf(proposal.state);
@@ -76,7 +78,7 @@ function dueTasks(state: SupervisorState): readonly string[] {
   if (!isRunning(state)) return [];
   const values = valuesOf(state);
   const due = state.tasks
-    .filter((task) => isDue(task, values))
+    .filter((task) => isDue(task, values, isRevising(state)))
     .sort((one, other) => other.definition.priority - one.definition.priority);
   return withinParallel(state, due).map((task) => task.definition.id);
 }
@@ -103,10 +105,11 @@ function withinParallel(state: SupervisorState, due: readonly TaskState[]): read
   });
 }
 
-function isDue(task: TaskState, values: ReadonlyMap<string, string>): boolean {
+function isDue(task: TaskState, values: ReadonlyMap<string, string>, revising: boolean): boolean {
   if (task.machine.value === 'retrying') return task.fired !== null;
   if (task.machine.value !== 'pending') return false;
   if (task.child !== undefined) return values.get(task.child.of) === 'scheduled';
+  if (revising) return false;
   return task.definition.needs.every((need) => values.get(need) === 'completed');
 }
 

@@ -143,6 +143,8 @@ export type SupervisorState = Readonly<{
   origin?: Origin;
   catalog?: Omit<PinnedCatalog, 'plan'>;
   planVersion?: string;
+  /** Where the rest of the plan may be made anew. `asked`: the planner thinks; `over`: it found no other way. */
+  replan?: Readonly<{ revisionsMax: number; revisions: number; asked: boolean; over?: true }>;
   /** By session id. */
   sessions?: Readonly<Record<string, ChildSession>>;
   /** Questions to people, by id. */

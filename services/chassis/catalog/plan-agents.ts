@@ -18,9 +18,10 @@ export function workersOf(task: TaskDefinition): readonly Worker[] {
   return [{ pool, agent, path: [] }, ...branches, ...reviewer];
 }
 
-/** Those of all tasks, and those that a planning model may use. */
-export const workersOfPlan = ({ tasks, planning }: PlanDefinition): readonly Worker[] => [
+/** Those of all tasks, and those that a planning model or a rule may bring in. */
+export const workersOfPlan = ({ tasks, planning, replan }: PlanDefinition): readonly Worker[] => [
   ...tasks.flatMap(workersOf),
+  ...(replan?.rules ?? []).flatMap((rule) => rule.tasks.flatMap(workersOf)),
   ...(planning?.agents ?? []).map(({ pool, agent }, index) => ({
     pool,
     agent,

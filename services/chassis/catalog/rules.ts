@@ -15,6 +15,7 @@ import { givenViolations, shapeViolations } from './given-names.ts';
 import { fitsType, indefinite } from './inputs.ts';
 import { outputViolations } from './output-rules.ts';
 import type { Violation } from './problem.ts';
+import { replanViolations } from './replan-rules.ts';
 import { patternViolations } from './task-rules.ts';
 
 /** What a plan, an agent or a tool may refer to: names only, so that it fits into a fact. */
@@ -40,6 +41,7 @@ export function validatePlan(plan: PlanDefinition, catalog: CatalogNames): Viola
     ...expressionViolations(plan.output.shape ?? null, ['output', 'shape']),
     ...shapeViolations(plan),
     ...outputViolations(plan, catalog).map(under('output')),
+    ...replanViolations(plan, catalog).map(under('replan')),
   ];
 }
 

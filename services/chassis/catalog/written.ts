@@ -22,6 +22,7 @@ import type {
   PlanInput,
   Planning,
   PlanOutput,
+  Replan,
   Review,
   Synthesis,
   TaskDefinition,
@@ -62,6 +63,10 @@ export type WrittenPlan = Readonly<
       'guidance' | 'tasksMax' | 'attemptsMax' | 'outputTokensMax' | 'timeoutMs'
     >;
     output?: WrittenOutput;
+    replan?: Readonly<{
+      revisionsMax?: number;
+      rules?: readonly Readonly<{ when: string; tasks: readonly WrittenTask[] }>[];
+    }>;
   }
 >;
 type WrittenContext = Partial<Omit<ContextPolicy, 'summary'>> &
@@ -192,7 +197,7 @@ function completeLoop({ wake = {}, exit = {} }: Partial<Loop>): Loop {
  * otherwise.
  */
 export function completePlan(written: WrittenPlan): PlanDefinition {
-  const { name, version, description, output, planning } = written;
+  const { name, version, description, output, planning, replan } = written;
   const inputs = Object.entries(written.inputs ?? {}).map(([input, definition]) => {
     return [input, { required: definition.default === undefined, ...definition }] as const;
   });
@@ -203,8 +208,18 @@ export function completePlan(written: WrittenPlan): PlanDefinition {
     inputs: Object.fromEntries(inputs),
     tasks: (written.tasks ?? []).map(completeTask),
     ...(planning === undefined ? {} : { planning: { ...planningDefaults, ...planning } }),
+    ...(replan === undefined ? {} : { replan: completeReplan(replan) }),
     output: completeOutput(output ?? { kind: 'collect' }),
   };
+}
+
+function completeReplan(written: NonNullable<WrittenPlan['replan']>): Replan {
+  const { revisionsMax = 1, rules = [] } = written;
+  const complete = rules.map(({ when, tasks }) => ({
+    when: condition(when),
+    tasks: tasks.map(completeTask),
+  }));
+  return { revisionsMax, rules: complete };
 }
 
 const modelAgentDefaults = {

@@ -116,6 +116,12 @@ function workLine(event: SeenEvent, view: LiveView): Line | undefined {
       return bad('session', '', 'cancelled');
     case 'plan.accepted':
       return plain('plan', event.data.plan, count(event.data.tasks.length, 'task'));
+    case 'plan.revision-requested':
+      return busy('plan', event.data.task, 'failed: the rest of the plan is made anew');
+    case 'plan.revised':
+      return plain('plan', event.data.plan, count(event.data.tasks.length, 'task'));
+    case 'plan.revision-refused':
+      return bad('plan', event.data.code, words(event.content.violations));
     case 'plan.rejected':
       return bad('plan', event.data.plan, words(event.content.violations));
     case 'agent.created':

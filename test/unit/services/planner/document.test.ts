@@ -22,6 +22,15 @@ it('does what docs/plans.md says', async () => {
   ]);
 });
 
+it('makes the rest of a plan anew as docs/plans.md says', async () => {
+  const world = await MemoryWorld.start({ catalog: catalogWith(filesOfDocument('docs/plans.md')) });
+  world.publishGoal({ goal: 'Read.', plan: 'two-mirrors' });
+  expect(await world.runUntilDone()).toBe(true);
+  expect(world.results()).toMatchObject([
+    { status: 'completed', output: { again: { lines: ['one', 'two'] }, sum: { count: 2 } } },
+  ]);
+});
+
 it('lets so many run in a pool as docs/plans.md says', async () => {
   const world = await MemoryWorld.start({
     catalog: catalogWith(filesOfDocument('docs/plans.md')),
