@@ -62,9 +62,6 @@ function budgetedTasks(plan: PinnedCatalog['plan']): ModelGatewayState['tasks'] 
   return tasks.length === 0 ? undefined : Object.fromEntries(tasks);
 }
 
-const tasksOf = (tasks: NonNullable<ModelGatewayState['tasks']>) =>
-  Object.keys(tasks).length === 0 ? {} : { tasks };
-
 function withTranches(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
   const { tranches = {} } = state;
   const next = foldTranches(tranches, seen);
@@ -119,6 +116,19 @@ function raise(state: ModelGatewayState, { data }: SeenEvent<'budget.raised'>): 
   };
 }
 
+/** Tasks that come in have budgets too; those that stay keep what they spent. */
+function revise(state: ModelGatewayState, seen: SeenEvent<'plan.revised'>): ModelGatewayState {
+  const plan = bodyOf(seen.content.plan) as unknown as PinnedCatalog['plan'];
+  const tasks = { ...budgetedTasks(plan), ...state.tasks };
+  return Object.keys(tasks).length === 0 ? state : { ...state, tasks };
+}
+
+function settleShare(state: ModelGatewayState): ModelGatewayState {
+  const { share } = state;
+  if (share === undefined || share.settled === true) return state;
+  return { ...state, share: { ...share, settled: true } };
+}
+
 function openSession(
   state: ModelGatewayState,
   { data }: SeenEvent<'session.opened'>,
@@ -136,10 +146,8 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
       return openSession(state, seen);
     case 'plan.accepted':
       return accept(state, seen);
-    case 'plan.revised': {
-      const plan = bodyOf(seen.content.plan) as unknown as PinnedCatalog['plan'];
-      return { ...state, ...tasksOf({ ...budgetedTasks(plan), ...state.tasks }) };
-    }
+    case 'plan.revised':
+      return revise(state, seen);
     case 'model.requested':
       return request(state, seen);
     case 'model.claimed':
@@ -175,11 +183,8 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     case 'child.cancelled':
     case 'child.ended':
       return onChild(state, seen);
-    case 'budget.settled': {
-      const { share } = state;
-      if (share === undefined || share.settled === true) return state;
-      return { ...state, share: { ...share, settled: true } };
-    }
+    case 'budget.settled':
+      return settleShare(state);
     case 'delivery.refused':
       return evolveChildren(withTranches(state, seen), seen);
     case 'agent.completed': {

@@ -142,11 +142,8 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
       return withLiving(state, event.data.sandbox, undefined);
     case 'budget.requested':
       return withLiving(state, event.data.budgetLog, event.service);
-    case 'budget.returned': {
-      // It has reached the budget log when its delivery is acknowledged.
-      const without = withLiving(state, event.data.budgetLog, undefined);
-      return withLiving(without, addressOf(event), event.service);
-    }
+    case 'budget.returned':
+      return withReturn(state, event);
     case 'plan.revision-requested':
     case 'plan.revised':
     case 'plan.revision-refused':
@@ -163,6 +160,12 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     default:
       return evolveTask(state, event);
   }
+}
+
+/** It has reached the budget log when its delivery is acknowledged. */
+function withReturn(state: SupervisorState, event: SeenEvent<'budget.returned'>): SupervisorState {
+  const without = withLiving(state, event.data.budgetLog, undefined);
+  return withLiving(without, addressOf(event), event.service);
 }
 
 /** A write to another log that somebody waits for, or the result, arrived or never will. */

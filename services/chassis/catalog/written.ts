@@ -16,7 +16,6 @@ import type {
 import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type {
-  FanOut,
   Loop,
   PlanDefinition,
   PlanInput,
@@ -31,6 +30,7 @@ import type {
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { askPerson } from './person-tool.ts';
+import { completeFanOut, type WrittenFanOut } from './written-fan-out.ts';
 
 type Optional<T, K extends keyof T> = Readonly<Omit<T, K> & Partial<Pick<T, K>>>;
 
@@ -40,10 +40,7 @@ type WrittenTask = Readonly<
     Omit<TaskDefinition, 'fanOut' | 'review' | 'loop'>,
     Exclude<keyof TaskDefinition, 'id' | 'pool' | 'agent' | 'fanOut' | 'review' | 'loop'>
   > & {
-    fanOut?: Optional<
-      Omit<FanOut, 'spread' | 'report'>,
-      'itemsMax' | 'parallelMax' | 'until' | 'onBranchFailure'
-    > & { spread?: Partial<NonNullable<FanOut['spread']>> };
+    fanOut?: WrittenFanOut;
     review?: Optional<Review, 'input' | 'accepted' | 'remarks' | 'roundsMax' | 'onExhausted'>;
     loop?: Partial<Loop>;
   }
@@ -117,13 +114,6 @@ const taskDefaults = {
   onFailure: 'fail',
 } as const;
 
-const fanOutDefaults = {
-  itemsMax: 32,
-  parallelMax: 32,
-  until: 'all',
-  onBranchFailure: 'fail',
-} as const;
-
 const reviewDefaults = {
   input: { result: '=result', round: '=round' },
   accepted: 'review.accepted = true',
@@ -142,16 +132,6 @@ const planningDefaults = {
 
 /** A condition may be written with or without the `=` of templates. */
 const condition = (written: string): string => written.replace(/^=/, '');
-
-const spreadDefaults = { above: 32, perSession: 32 };
-
-/** One that can never be wide says nothing of it. */
-function completeFanOut({ spread, ...written }: NonNullable<WrittenTask['fanOut']>): FanOut {
-  const fanOut = { ...fanOutDefaults, ...written };
-  const most = fanOut.branches?.length ?? fanOut.itemsMax;
-  const whole = { ...spreadDefaults, ...spread };
-  return most <= whole.above ? fanOut : { ...fanOut, spread: whole };
-}
 
 function completeTask(written: WrittenTask): TaskDefinition {
   const { fanOut, review, loop, ...rest } = written;
