@@ -4,6 +4,7 @@ import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { Bounds, LogPort, LogRecord, PartitionName } from '../../chassis/log/port.ts';
 import { bareContentText, bareRecordText } from '../bare-text.ts';
 import { createEventTable, type EventTable } from '../clickhouse.ts';
+import { storedName } from '../decide.ts';
 import { decodeRecord } from '../decoded-record.ts';
 import { rowsOf } from '../judgement.ts';
 import { createPublicFold, type PartitionFold, SessionFold } from '../partition-fold.ts';
@@ -15,7 +16,7 @@ export type BackfillParts = Readonly<{
   log: LogPort;
   client: ClickHouseClient;
   /** Started: what was trimmed stands there. */
-  watermarks: Pick<Watermarks, 'trimAt' | 'closedAt'>;
+  watermarks: Pick<Watermarks, 'trimAt' | 'closedAt' | 'topic'>;
   /** Topics with records to store, every generation of the lanes. */
   topics: readonly string[];
   /** Tenants have keys: rows of public topics hold their structure only. */
@@ -51,7 +52,7 @@ export async function backfill(parts: BackfillParts): Promise<readonly Partition
   for (const topic of parts.topics) {
     for (const [partition, bounds] of await parts.log.bounds(topic)) {
       const name = { topic, partition };
-      const high = Math.min(bounds.high, stored.get(`${topic}/${partition}`) ?? 0);
+      const high = Math.min(bounds.high, stored.get(`${nameOf(parts, topic)}/${partition}`) ?? 0);
       const one = await backfillPartition({ ...parts, table }, name, { ...bounds, high });
       parts.report(one);
       done.push(one);
@@ -68,7 +69,8 @@ async function backfillPartition(
   name: PartitionName,
   bounds: Bounds,
 ): Promise<PartitionBackfill> {
-  const there = await rangesThere(parts.client, name);
+  const storedAs = nameOf(parts, name.topic);
+  const there = await rangesThere(parts.client, { ...name, topic: storedAs });
   const fold = foldOf(parts, name);
   const counts = { records: 0, rows: 0, cut: 0 };
   let batch: EventRow[] = [];
@@ -76,7 +78,7 @@ async function backfillPartition(
   const flush = async (): Promise<void> => {
     const [first, last] = [batch[0], batch.at(-1)];
     if (first === undefined || last === undefined) return;
-    const token = `backfill/${name.topic}/${name.partition}/${first.offset}-${last.offset}/${Date.now()}`;
+    const token = `backfill/${storedAs}/${name.partition}/${first.offset}-${last.offset}/${Date.now()}`;
     await parts.table.insertBatch(batch, token);
     counts.rows += batch.length;
     batch = [];
@@ -96,6 +98,10 @@ async function backfillPartition(
   await flush();
   return { ...name, ...counts };
 }
+
+/** What rows call a topic: one that was made again by its number too. */
+const nameOf = ({ watermarks }: Pick<BackfillParts, 'watermarks'>, topic: string): string =>
+  storedName(topic, watermarks.topic(topic)?.made);
 
 function foldOf({ watermarks, bare }: BackfillParts, name: PartitionName): PartitionFold {
   if (kindOf(name.topic) === 'public') return createPublicFold(bare);

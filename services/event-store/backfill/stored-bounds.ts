@@ -1,11 +1,12 @@
 import { sinksTopic } from '../../../schemas/topics.ts';
 import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
+import { storedName } from '../decide.ts';
 import { bodyOf, decodeRecord, isObject } from '../decoded-record.ts';
 import { textOf } from '../hot-columns.ts';
 import { sourcesOf } from '../session-context.ts';
 
-/** `topic/partition` -> offset after the last record that the event store has stored. */
+/** `topic/partition`, with the topic as rows call it -> offset after the last record that the event store has stored. */
 export type StoredBounds = ReadonlyMap<string, number>;
 
 /**
@@ -25,7 +26,7 @@ export async function storedBounds(log: LogPort): Promise<StoredBounds> {
       if (body?.kind === 'checkpoint') {
         const state = body.state.body;
         if (isObject(state) && typeof state.next === 'number')
-          put(`${textOf(state.topic)}/${String(state.partition)}`, state.next);
+          put(`${nameOf(state)}/${String(state.partition)}`, state.next);
       }
       for (const { type, data } of sourcesOf(body ?? {}, 0)) {
         const call = textOf(data.call);
@@ -38,3 +39,6 @@ export async function storedBounds(log: LogPort): Promise<StoredBounds> {
   }
   return found;
 }
+
+const nameOf = ({ topic, made }: Readonly<Record<string, unknown>>): string =>
+  storedName(textOf(topic), typeof made === 'number' ? made : undefined);

@@ -170,7 +170,7 @@ async function expectRebuilt(log: LogPort): Promise<void> {
   const before = await prints();
   await client.command({ query: 'DROP DATABASE longrein SYNC' });
   await migrate(client, { info: () => undefined });
-  const watermarks = { trimAt: () => undefined, closedAt: () => [] };
+  const watermarks = { trimAt: () => undefined, closedAt: () => [], topic: () => undefined };
   const names = storedTopics.map(({ name }) => name);
   const parts = { log, client, watermarks, topics: names, report: () => undefined };
   const first = await backfill(parts);

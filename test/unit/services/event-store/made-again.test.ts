@@ -4,6 +4,7 @@ import { topicKey } from '../../../../services/chassis/host/watermark-records.ts
 import { Watermarks } from '../../../../services/chassis/host/watermarks.ts';
 import { createFixedCodec } from '../../../../services/chassis/log/codec.ts';
 import { resetEntries } from '../../../../services/console/cli/topic-reset.ts';
+import { storedBounds } from '../../../../services/event-store/backfill/stored-bounds.ts';
 import { EventStoreWorld, partitions, sessionsTopic } from '../../../support/event-store-world.ts';
 import { keepingLogger } from '../../../support/quiet-ports.ts';
 
@@ -89,6 +90,12 @@ test.each([
     expect(placesOf(world, again)).toEqual(inLog(world));
     const closed = world.table.rows.filter((row) => row.type === 'session.closed' && row.effective);
     expect(closed.filter(({ topic }) => topic === again).length).toBeGreaterThanOrEqual(5);
+    // A backfill tells the two apart as well.
+    const stored = await world.settled(storedBounds(world.cluster.connect('backfill')));
+    for (let partition = 0; partition < partitions; partition += 1) {
+      const { length } = world.cluster.records({ topic: sessionsTopic, partition });
+      expect(stored.get(`${again}/${partition}`)).toBe(length);
+    }
   },
 );
 
