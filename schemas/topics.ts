@@ -134,12 +134,13 @@ const compacted = {
 
 /**
  * Settings of a topic at the broker, as text. With three copies and up, a write counts once two brokers have it: said
- * per topic, because brokers from 4.1 on no longer take it from their own settings.
+ * per topic, because brokers from 4.1 on no longer take it from their own settings. With `fsync` it is on disk first: what
+ * a single broker has to do where the machine's power may fail.
  */
 export function topicConfig(
   topic: TopicDefinition,
   recordBytesMax: number,
-  replication = 1,
+  { replication = 1, fsync = false }: Readonly<{ replication?: number; fsync?: boolean }> = {},
 ): Record<string, string> {
   const compact = topic.cleanup === 'compact';
   const isDeadLetters = topic.name === deadLettersTopic;
@@ -151,6 +152,7 @@ export function topicConfig(
     'max.message.bytes': String(bytesMax),
     'message.timestamp.type': 'CreateTime',
     ...(replication >= 3 ? { 'min.insync.replicas': '2' } : {}),
+    ...(fsync ? { 'flush.messages': '1' } : {}),
     ...(compact ? compacted : {}),
     // Only closed segments are deleted: what was watched goes within minutes.
     ...(topic.kind === 'stream' ? { 'segment.ms': '60000' } : {}),

@@ -1,10 +1,10 @@
-import { Kafka, logLevel } from 'kafkajs';
-import { goalsTopic, resultsTopic, sessionTopic } from '../../schemas/topics.ts';
+import { sessionTopic } from '../../schemas/topics.ts';
 import type { RuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
-import type { LogPort, LogRecord, Reader } from '../../services/chassis/log/port.ts';
+import type { LogRecord } from '../../services/chassis/log/port.ts';
 import { type Figure, percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
+import { bytesOf, type Loops, openLoops, recordsSince, scripted } from './loops.ts';
 
 /**
  * The work that other runtimes are measured by: one agent loop of 20 model and 20 tool calls that answer at once, each
@@ -15,108 +15,6 @@ import { startHostProcess } from './host-process.ts';
 const callsPerLoop = 41;
 const pairsPerLoop = 20;
 const atOnce = 50;
-
-const fixtures = new URL('../../../test/fixtures/bench', import.meta.url).pathname;
-const environment = {
-  LONGREIN_CATALOG: fixtures,
-  LONGREIN_SCRIPTED_FILE: `${fixtures}/scripts/looper.yaml`,
-};
-
-type Bounds = ReadonlyMap<number, Readonly<{ low: number; high: number }>>;
-
-/** Goals that go in, and results that come back. */
-class Loops {
-  private readonly waiting = new Map<string, (text: string) => void>();
-  private count = 0;
-  private readonly send: (id: string) => Promise<unknown>;
-
-  constructor(send: (id: string) => Promise<unknown>) {
-    this.send = send;
-  }
-
-  ended(record: LogRecord): void {
-    const text = Buffer.from(record.value ?? '').toString('utf8');
-    const goal = /"goalId":"([^"]+)"/.exec(text)?.[1] ?? '';
-    this.waiting.get(goal)?.(text);
-    this.waiting.delete(goal);
-  }
-
-  /** Milliseconds from the goal to its result. */
-  async run(): Promise<number> {
-    const id = `loop-${process.pid}-${Date.now()}-${this.count++}`;
-    const startedMs = performance.now();
-    const ended = new Promise<void>((resolve, reject) => {
-      this.waiting.set(id, (text) => {
-        if (text.includes('"status":"completed"')) resolve();
-        else reject(new Error(`${id} did not complete: ${text}`));
-      });
-    });
-    await this.send(id);
-    await ended;
-    return performance.now() - startedMs;
-  }
-}
-
-async function openLoops(config: RuntimeConfig, log: LogPort) {
-  const kafka = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING });
-  const producer = kafka.producer();
-  await producer.connect();
-  const loops = new Loops((id) => {
-    const value = JSON.stringify({ id, goal: 'bench', plan: 'loop', tenant: 'bench' });
-    return producer.send({ topic: goalsTopic, messages: [{ key: id, value }] });
-  });
-  const reader = await log.reader({
-    onRecords: (_at, records) => {
-      for (const record of records) loops.ended(record);
-    },
-    onPartitionError: (_at, error) => process.stderr.write(`${error.message}\n`),
-    onInterruption: () => undefined,
-  });
-  for (const [partition, { high }] of await log.bounds(resultsTopic))
-    reader.assign({ topic: resultsTopic, partition }, high);
-  const close = async (): Promise<void> => {
-    await reader.close();
-    await producer.disconnect();
-  };
-  return { loops, close };
-}
-
-/** What was appended to the sessions since. */
-async function recordsSince(log: LogPort, from: Bounds): Promise<LogRecord[]> {
-  const topic = sessionTopic('normal');
-  const ends = await log.bounds(topic);
-  const records: LogRecord[] = [];
-  const open = new Set(
-    [...ends].filter(([at, { high }]) => high > (from.get(at)?.high ?? 0)).map(([at]) => at),
-  );
-  let reader: Reader | undefined;
-  await new Promise<void>((resolve, reject) => {
-    const handlers = {
-      onRecords: ({ partition }: { partition: number }, more: readonly LogRecord[]) => {
-        records.push(...more);
-        if ((more.at(-1)?.offset ?? -1) + 1 >= (ends.get(partition)?.high ?? 0))
-          open.delete(partition);
-        if (open.size === 0) resolve();
-      },
-      onPartitionError: (_at: unknown, error: Error) => reject(error),
-      onInterruption: () => undefined,
-    };
-    if (open.size === 0) resolve();
-    log.reader(handlers).then((made) => {
-      reader = made;
-      for (const partition of open)
-        made.assign({ topic, partition }, from.get(partition)?.high ?? 0);
-    }, reject);
-  });
-  await reader?.close();
-  return records;
-}
-
-const bytesOf = ({ headers, value }: LogRecord): number =>
-  Object.entries(headers).reduce(
-    (sum, [name, text]) => sum + name.length + text.length,
-    value?.length ?? 0,
-  );
 
 /** From the first request to a model to the end of the loop: what the record of its calls takes. */
 function costOf(records: readonly LogRecord[]): Figure {
@@ -177,25 +75,26 @@ async function together(loops: Loops, seconds: number): Promise<number> {
   return (done * callsPerLoop * 1_000) / (performance.now() - startedMs);
 }
 
-async function measure(
-  name: string,
-  config: RuntimeConfig,
-  at: { hosts: readonly (readonly string[])[]; rawAppendMs: number },
-): Promise<void> {
-  const running = await Promise.all(at.hosts.map((names) => startHostProcess(names, environment)));
+type Setting = Readonly<{ hosts: readonly (readonly string[])[]; rawAppendMs: number }>;
+
+/** One loop after the other; answers milliseconds per call at p50. */
+async function oneAtATime(loops: Loops, name: string, count: number): Promise<Figure> {
+  const perCall = (await repeat(loops, count)).map((ms) => ms / callsPerLoop);
+  const msPerCallP50 = percentile(perCall, 0.5);
+  return { bench: `${name}-one-at-a-time`, msPerCallP50, msPerCallP95: percentile(perCall, 0.95) };
+}
+
+async function measure(name: string, config: RuntimeConfig, at: Setting): Promise<void> {
+  const start = (names: readonly string[]) => startHostProcess(names, scripted('looper'));
+  const running = await Promise.all(at.hosts.map(start));
   const log = createKafkaLog({ brokers: config.brokers, clientId: 'bench' });
   const { loops, close } = await openLoops(config, log);
   const topic = sessionTopic('normal');
   await repeat(loops, 10);
   const before = await log.bounds(topic);
-  const perCall = (await repeat(loops, 40)).map((ms) => ms / callsPerLoop);
-  const p50Ms = percentile(perCall, 0.5);
-  print({
-    bench: `${name}-one-at-a-time`,
-    ...{ msPerCallP50: p50Ms, msPerCallP95: percentile(perCall, 0.95) },
-    timesRawAppend: p50Ms / at.rawAppendMs,
-    ...costOf(await recordsSince(log, before)),
-  });
+  const one = await oneAtATime(loops, name, 40);
+  const timesRawAppend = Number(one['msPerCallP50']) / at.rawAppendMs;
+  print({ ...one, timesRawAppend, ...costOf(await recordsSince(log, before)) });
   await together(loops, 3);
   const middle = await log.bounds(topic);
   const callsPerSecond = await together(loops, 10);
@@ -206,7 +105,20 @@ async function measure(
   await Promise.all(running.map((host) => host.stop()));
 }
 
-/** In one host, without and with the event store beside it. */
+const services = [
+  'intake',
+  'planner',
+  'supervisor',
+  'worker-pool',
+  'model-gateway',
+  'tool-guard',
+  'tool-runner',
+  'aggregator',
+];
+
+/** In one host without and with the event store, and with a process for each service. */
 export async function agentLoop(config: RuntimeConfig, rawAppendMs: number): Promise<void> {
-  await measure('loop', config, { hosts: [['all']], rawAppendMs });
+  await measure('loop', config, { hosts: [services], rawAppendMs });
+  await measure('loop-with-store', config, { hosts: [['all']], rawAppendMs });
+  await measure('loop-apart', config, { hosts: services.map((name) => [name]), rawAppendMs });
 }

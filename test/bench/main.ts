@@ -4,8 +4,10 @@ import { agentSteps } from './agent-steps.ts';
 import { burst } from './burst.ts';
 import { fairness } from './fairness.ts';
 import { machine, print } from './figures.ts';
+import { flood } from './flood.ts';
 import { gatewayAlone } from './gateway.ts';
 import { idleSessions } from './idle-sessions.ts';
+import { longSession } from './long-session.ts';
 import { memory } from './memory.ts';
 import { firstEvent, scheduling } from './plans.ts';
 import { eventsWanted, readyQuestions } from './questions.ts';
@@ -16,13 +18,13 @@ import { turns } from './turns.ts';
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
 /**
- * Every figure, or those whose names are given: hop, loop, steps, plans, fairness, store, gateway,
+ * Every figure, or those whose names are given: hop, loop, long, flood, steps, plans, fairness, store, gateway,
  * questions, memory, idle. `questions` asks on `--events N` of them.
  */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
   const config = readRuntimeConfig({ ...process.env, LONGREIN_LOG_LEVEL: 'error' });
-  print(machine());
+  print({ ...machine(), fsync: config.fsync ? 1 : 0 });
   if (wants('questions')) {
     if (stack.clickhouseUrl === null) throw new Error('the questions need ClickHouse');
     await readyQuestions(stack.clickhouseUrl, eventsWanted(names));
@@ -31,6 +33,8 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);
   if (wants('hop')) await turns(config, raw.hopMs);
   if (wants('loop')) await agentLoop(config, raw.appendMs);
+  if (wants('long')) await longSession(config);
+  if (wants('flood')) await flood(config);
   if (wants('steps')) await agentSteps(config);
   if (wants('plans')) {
     scheduling();

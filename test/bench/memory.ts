@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
 
 const mebibyte = 1_048_576;
+const idleMs = 20_000;
 
 /** Resident memory of a process in bytes, from the kernel. */
 export function residentBytes(pid: number): number {
@@ -10,14 +12,23 @@ export function residentBytes(pid: number): number {
   return Number(line?.[1] ?? 0) * 1024;
 }
 
+/** Processor time of a process so far, in milliseconds: the kernel counts hundredths of a second. */
+function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 async function measure(name: string, services: readonly string[]): Promise<void> {
   const host = await startHostProcess(services);
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
-  print({ bench: 'memory-idle', host: name, rssMib: residentBytes(host.pid) / mebibyte });
+  await sleep(5_000);
+  const before = processorMs(host.pid);
+  await sleep(idleMs);
+  const idlePercent = ((processorMs(host.pid) - before) / idleMs) * 100;
+  print({ bench: 'idle', host: name, rssMib: residentBytes(host.pid) / mebibyte, idlePercent });
   await host.stop();
 }
 
-/** Idle memory of one service and of a host with all of them. */
+/** Memory of an idle host, and what it takes of one core: of one service, and of all. */
 export async function memory(): Promise<void> {
   await measure('planner', ['planner']);
   await measure('tool-guard', ['tool-guard']);

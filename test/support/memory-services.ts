@@ -84,7 +84,7 @@ function configOf(housekeepingMs: number, retentionMs = 30 * dayMs): ServiceCont
   const addresses = { brokers: [], registryUrl: '', clickhouseUrl: undefined };
   const retentionDays = retentionMs / dayMs;
   const waits = { sessionTimeoutMs: 10_000, retentionDays, housekeepingMs };
-  const size = { partitions: 1, replication: 1, ...waits };
+  const size = { partitions: 1, replication: 1, fsync: false, ...waits };
   const rest = { logLevel: 'info' as const, host: '', otlpEndpoint: undefined, model: undefined };
   return { ...places, ...addresses, ...size, ...rest, ablate: [] };
 }

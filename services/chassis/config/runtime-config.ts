@@ -33,6 +33,7 @@ const environmentSchema = z.object({
   LONGREIN_WORKSPACE: z.string().min(1).optional(),
   LONGREIN_PARTITIONS: whole(1, 1024).default(12),
   LONGREIN_REPLICATION: whole(1, 9).default(1),
+  LONGREIN_FSYNC: z.enum(['0', '1']).default('0'),
   LONGREIN_SESSION_TIMEOUT_MS: whole(6_000, 300_000).default(10_000),
   LONGREIN_HOUSEKEEPING_MS: whole(100, 600_000).default(5_000),
   LONGREIN_RETENTION_DAYS: z.coerce.number().min(0).max(36_500).default(30),
@@ -66,6 +67,8 @@ export type RuntimeConfig = Readonly<{
   workspaceDir: string;
   partitions: number;
   replication: number;
+  /** New topics have each write on disk before the answer: for a broker without replicas. */
+  fsync: boolean;
   sessionTimeoutMs: number;
   housekeepingMs: number;
   /** Records of session logs that no service needs are kept that long. */
@@ -158,6 +161,7 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     workspaceDir: resolve(given.LONGREIN_WORKSPACE ?? process.cwd()),
     partitions: given.LONGREIN_PARTITIONS,
     replication: given.LONGREIN_REPLICATION,
+    fsync: given.LONGREIN_FSYNC === '1',
     sessionTimeoutMs: given.LONGREIN_SESSION_TIMEOUT_MS,
     housekeepingMs: given.LONGREIN_HOUSEKEEPING_MS,
     retentionDays: given.LONGREIN_RETENTION_DAYS,

@@ -11,16 +11,17 @@ import type { RuntimeConfig } from '../config/runtime-config.ts';
 import type { TopicSpec } from '../log/port.ts';
 import { firstTable, type LaneTable, laneTopics } from './lane-table.ts';
 
-type Installation = Pick<RuntimeConfig, 'partitions'> & Partial<Pick<RuntimeConfig, 'replication'>>;
+type Installation = Pick<RuntimeConfig, 'partitions'> &
+  Partial<Pick<RuntimeConfig, 'replication' | 'fsync'>>;
 
 const specOf = (
   topic: TopicDefinition,
   partitions: number,
-  { replication }: Installation,
+  { replication = 1, fsync = false }: Installation,
 ): TopicSpec => ({
   name: topic.name,
   partitions,
-  config: topicConfig(topic, limits.recordBytesMax + 65_536, replication),
+  config: topicConfig(topic, limits.recordBytesMax + 65_536, { replication, fsync }),
 });
 
 /** What the topics of the lanes are, in all generations in use, and all others of this installation. */

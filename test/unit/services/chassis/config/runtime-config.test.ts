@@ -36,6 +36,7 @@ describe('what is set', () => {
       blobDir: join(directory, 'blobs'),
       partitions: 12,
       replication: 1,
+      fsync: false,
       housekeepingMs: 5_000,
       logLevel: 'info',
       otlpEndpoint: undefined,

@@ -1,0 +1,91 @@
+// Source: langgraph 8531, checkpoints grew without bound; and mastra 21289 (s15), each step of a long run cost more than
+// the one before. Bytes and records are counted here; `npm run bench -- long` measures the time.
+import { expect, test } from 'vitest';
+import { sessionTopic } from '../../schemas/topics.ts';
+import type { LogRecord } from '../../services/chassis/log/port.ts';
+import type { FakeModel } from '../support/memory-models.ts';
+import { MemoryWorld } from '../support/memory-world.ts';
+import { catalogWith, statusesOf, WorldProof } from '../support/world-proof.ts';
+
+const steps = 1_000;
+
+const walkingCatalog = () =>
+  catalogWith({
+    'agents/wanderer.yaml': `
+kind: model
+name: wanderer
+version: 1.0.0
+description: Walks a thousand steps, and sees the newest part of its way only.
+role: tester
+model: tester
+tools: [test.count]
+prompt: walk
+stepsMax: 1100
+outputTokensMax: 200
+modelTimeoutMs: 20000
+context: { tokensMax: 3000 }
+output: text
+`,
+    'plans/wander.yaml': `
+name: wander
+version: 1.0.0
+description: A long walk.
+inputs: {}
+tasks: [{ id: walk, pool: test, agent: wanderer, timeoutMs: 86400000 }]
+output: { kind: collect }
+`,
+  });
+
+function walking(): FakeModel {
+  let step = 0;
+  return () => {
+    step += 1;
+    if (step > steps) return { text: 'There.' };
+    return {
+      text: 'x'.repeat(150),
+      calls: [{ name: 'test.count', arguments: { counter: `${step}` } }],
+    };
+  };
+}
+
+const isStep = ({ headers }: LogRecord): boolean => headers['lr_types'] === 'model.completed';
+
+/** Bytes and records of each hundred steps. */
+function hundreds(records: readonly LogRecord[]) {
+  const parts: { bytes: number; records: number }[] = [];
+  let seen = 0;
+  for (const { value, ...record } of records) {
+    if (isStep({ ...record, value })) seen += 1;
+    const index = Math.floor(seen / 100);
+    const part = parts[index] ?? { bytes: 0, records: 0 };
+    parts[index] = { bytes: part.bytes + (value?.length ?? 0), records: part.records + 1 };
+  }
+  return parts;
+}
+
+test('a thousand steps make a log that grows by the same each time, and all of it is decided the same again', async () => {
+  const world = await MemoryWorld.start({
+    catalog: walkingCatalog(),
+    model: walking(),
+    housekeepingMs: 500,
+  });
+  const goal = world.publishGoal({ id: 'walk', goal: 'Walk.', plan: 'wander' });
+  expect(await world.runUntilDone(86_400_000)).toBe(true);
+  expect(statusesOf(world)).toEqual({ walk: 'completed' });
+  const log = world
+    .records(sessionTopic('normal'))
+    .filter(({ headers }) => headers['ce_subject'] === goal.session);
+  const checkpoints = log.filter(({ headers }) => headers['lr_kind'] === 'checkpoint');
+  expect(checkpoints.length).toBeGreaterThan(8);
+  const own = hundreds(log.filter((record) => !checkpoints.includes(record)));
+  const [early, late] = [own[1], own[9]];
+  if (early === undefined || late === undefined) throw new Error('too few steps');
+  // A step at the end is as many records, and as many bytes, as one at the beginning (s15).
+  expect(late.records / early.records).toBeCloseTo(1, 1);
+  expect(late.bytes / early.bytes).toBeLessThan(1.05);
+  const all = hundreds(log)
+    .slice(0, 10)
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  expect(all / (10 * (own[0]?.bytes ?? 0))).toBeLessThan(1.1);
+  await WorldProof.of(world, goal);
+});
