@@ -1,8 +1,15 @@
 // Source: agent-framework 3758, resuming after a failed step reported success without running it.
 import { expect, test } from 'vitest';
+import { diffOf } from '../../replay-tools/diff/diff.ts';
+import { mocked } from '../../replay-tools/fork/answers.ts';
+import { forkAt, historyOfFork } from '../../replay-tools/fork/fork.ts';
+import { retryPoint } from '../../replay-tools/fork/retry-point.ts';
+import { History } from '../../replay-tools/read/history.ts';
+import { judgeSession } from '../../replay-tools/read/session.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
 import { catalogWith, statusesOf, WorldProof } from '../support/world-proof.ts';
+import { sourceFromWorld } from '../support/world-session.ts';
 
 const names = ['one', 'two', 'three', 'four', 'five'];
 
@@ -67,4 +74,19 @@ test('a step that fails for good fails the goal, and what needs it never runs', 
   expect(world.results()).toMatchObject([{ goalId: 'five', status: 'failed' }]);
   const proof = await WorldProof.of(world, goal);
   expect(proof.order('session.completed', 'session.failed')).toEqual(['session.failed']);
+});
+
+test('replay tries the failed step again: three to five run, one and two do not, and no success comes before', async () => {
+  const { world, ran, goal } = await worldFailing(3);
+  expect(await world.runUntilDone()).toBe(true);
+  const history = new History(await judgeSession(await sourceFromWorld(world, goal.session)));
+  const mocks = mocked([{ tool: 'test.flaky', result: { name: 'mocked' } }]);
+  const fork = forkAt(history, retryPoint(history), { mocks });
+  expect(fork.played).toMatchObject({ ended: 'closed', unanswered: [], answers: { mock: 3 } });
+  const went = await historyOfFork(fork);
+  expect(went.ofType('task.completed').map(({ scope }) => scope.task)).toEqual(names);
+  expect(diffOf(history, went).other).toMatchObject({ status: 'completed' });
+  const order = went.entries.map(({ event }) => event.type);
+  expect(order.indexOf('session.completed')).toBeGreaterThan(order.lastIndexOf('task.completed'));
+  expect(ran).toEqual({ one: 1, two: 1, three: 3 });
 });
