@@ -12,11 +12,13 @@ import {
 } from '../../services/chassis/protocol/record.ts';
 import {
   type EventRecord,
+  plainSaltOf,
   recordHash,
-  saltOf,
   sealContent,
 } from '../../services/chassis/protocol/seal.ts';
+import type { Masks } from '../../services/chassis/telemetry/masks.ts';
 import { acceptanceHeader, type SessionSource, type SourceRecord } from '../read/source.ts';
+import { MaskedTexts } from './masked-texts.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 import { otherBody, otherData, otherLabels, otherService } from './values.ts';
 
@@ -31,13 +33,10 @@ class Anonymiser {
   private readonly names: Pseudonyms;
   private readonly salt: string;
 
-  constructor(session: string, key: string) {
-    this.names = new Pseudonyms(key);
-    this.salt = saltOf(this.names.id(session));
-  }
-
-  get pseudonyms(): Pseudonyms {
-    return this.names;
+  constructor(session: string, names: Pseudonyms) {
+    this.names = names;
+    // What leaves the house stands open: its digests are those of sessions without a key.
+    this.salt = plainSaltOf(names.id(session));
   }
 
   private content({ digest, mediaType, bytes, body }: Content): Content {
@@ -176,10 +175,16 @@ function refuseShared({ body }: SourceRecord, session: string): void {
  * forgotten where several files need not fit together. Throws LongreinError FORK_NOT_ANONYMISED, and what the source
  * throws.
  */
-export async function anonymised(source: SessionSource, key: string): Promise<SessionSource> {
+export const anonymised = (source: SessionSource, key: string): Promise<SessionSource> =>
+  withNames(source, new Pseudonyms(key));
+
+/** The session with masks over personal data in its contents, labels and names of people; all else keeps its name. */
+export const masked = (source: SessionSource, masks: Masks): Promise<SessionSource> =>
+  withNames(source, new MaskedTexts(masks));
+
+async function withNames(source: SessionSource, names: Pseudonyms): Promise<SessionSource> {
   const { session, acceptance, later: _later, ...rest } = source;
-  const anonymiser = new Anonymiser(session, key);
-  const names = anonymiser.pseudonyms;
+  const anonymiser = new Anonymiser(session, names);
   const records: SourceRecord[] = [];
   for await (const record of source.records()) {
     refuseShared(record, session);

@@ -23,7 +23,7 @@ export class Pseudonyms {
   private readonly key: string;
   private readonly words = new Map<string, string>();
   private readonly taken = new Set<string>();
-  private readonly records = new Map<string, string>();
+  protected readonly records = new Map<string, string>();
 
   constructor(key: string) {
     this.key = key;
@@ -57,7 +57,12 @@ export class Pseudonyms {
     });
   }
 
-  private tokenOf(whole: string, prefix: string): string {
+  /** The text under this name of a member. */
+  inMember(text: string, _member: string): string {
+    return this.text(text);
+  }
+
+  protected tokenOf(whole: string, prefix: string): string {
     return this.records.get(whole) ?? `${prefix}_${this.hex(whole, 32)}`;
   }
 

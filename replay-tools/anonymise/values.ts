@@ -85,7 +85,7 @@ export function otherBody(body: JsonValue, names: Pseudonyms): JsonValue {
   const text = (one: string, member: string): string =>
     tellingMembers.has(member) && (bodyWords.has(one) || member === 'version')
       ? one
-      : names.text(one);
+      : names.inMember(one, member);
   const rules = {
     text,
     member: (name: string) => (bodyMembers.has(name) ? name : names.text(name)),

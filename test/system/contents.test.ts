@@ -35,7 +35,8 @@ const providerKey = planted('sk-provider-');
 const needles = [...Object.values(secrets), password, providerKey].flatMap((secret) => [
   ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')]),
 ]);
-const person = `Elfriede ${randomBytes(6).toString('hex')} of 12 Nowhere Lane`;
+const email = `elfriede.${randomBytes(6).toString('hex')}@people.example`;
+const person = `Elfriede ${email} of 12 Nowhere Lane`;
 
 const variables = Object.keys(secrets).join(', ');
 const files = {
@@ -317,6 +318,28 @@ async function ownRecords(session: string): Promise<string> {
     .join('\n');
 }
 
+describe('masks over personal data', () => {
+  it('cover what a tenant without keys wrote, in the view of analysts', async () => {
+    expect((await cli('masks', '--apply')).code).toBe(0);
+    const query = `SELECT countIf(position(text, '[masked:email]') > 0), countIf(position(text, '${email}') > 0)
+      FROM longrein.contents_masked WHERE session_id = '${results.plain.session}'`;
+    const [covered, open] = (await clickhouse(query)).split('\t').map(Number);
+    expect(covered).toBeGreaterThan(2);
+    expect(open).toBe(0);
+  });
+
+  it('cover it in an export that is asked for so, which still fits together', async () => {
+    const out = join(parent, 'masked.jsonl');
+    const argv = ['replay', 'export', results.plain.session, '--masked', '--out', out];
+    expect((await cli(...argv)).code).toBe(0);
+    const text = readFileSync(out, 'utf8');
+    expect(text).toContain('[masked:email]');
+    expect(text).not.toContain(email);
+    const { document } = await json('replay', 'verify', out);
+    expect(document).toMatchObject({ identical: true, complete: false });
+  });
+});
+
 type Step = { command: string; said: string[] };
 
 /** The commands of a document's example, with what their answers hold. */
@@ -389,7 +412,7 @@ describe('longrein erase', () => {
     const before = await clickhouse(cost);
     const { code, document } = await erase('--session', session, '--exports', parent);
     const { erased, stays } = document as { erased: object[]; stays: string[] };
-    expect(erased).toMatchObject([{ session, sealed: false, files: 2, record: 'written' }]);
+    expect(erased).toMatchObject([{ session, sealed: false, files: 3, record: 'written' }]);
     expect(stays.join()).toContain('stays in the log');
     expect(code).toBe(0);
     expect(await rowsWith([person])).toBe(0);

@@ -39,6 +39,7 @@ const environmentSchema = z.object({
   LONGREIN_RETENTION_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LONGREIN_LOG_LEVEL: z.enum(logLevels).default('info'),
   LONGREIN_MODEL: z.string().min(3).max(200).optional(),
+  LONGREIN_MASKS_FILE: z.string().min(1).optional(),
   LONGREIN_ABLATE: list.optional(),
   LONGREIN_HOST: z.string().min(1).max(100).optional(),
   LONGREIN_HEALTH_PORT: z.union([z.literal('auto'), whole(1, 65_535)]).optional(),
@@ -60,6 +61,8 @@ export type RuntimeConfig = Readonly<{
   clickhouseUrl: string | undefined;
   stateDir: string;
   blobDir: string;
+  /** What is masked in logs as personal data; the usual where none is named. */
+  masksFile?: string | undefined;
   /** Absent: contents stand open, and marks of erasures are in the state directory. */
   keys?: KeySettings;
   catalogDirs: readonly string[];
@@ -156,6 +159,7 @@ export function readRuntimeConfig(environment: Environment = process.env): Runti
     clickhouseUrl: given.LONGREIN_CLICKHOUSE_URL ?? stack.clickhouseUrl ?? undefined,
     stateDir,
     blobDir: resolve(given.LONGREIN_BLOB_DIR ?? join(stateDir, 'blobs')),
+    masksFile: given.LONGREIN_MASKS_FILE,
     keys: keySettingsOf(environment, stateDir),
     catalogDirs: catalogDirsOf(environment),
     workspaceDir: resolve(given.LONGREIN_WORKSPACE ?? process.cwd()),

@@ -10,6 +10,7 @@ import { createKafkaLog } from '../log/kafka/kafka-log.ts';
 import type { LogPort } from '../log/port.ts';
 import { createRegistryCodec } from '../log/registry.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { masksFrom } from '../telemetry/masks.ts';
 import { Host } from './host.ts';
 import { HostTelemetry } from './host-telemetry.ts';
 import { Lanes } from './lanes.ts';
@@ -119,7 +120,7 @@ export async function runHost(
   factories: readonly ServiceFactory[],
   onFatal: (error: LongreinError) => void,
 ): Promise<RunningHost> {
-  const logger = createLogger(config.logLevel, { host: config.host });
+  const logger = createLogger(config.logLevel, { host: config.host }, masksFrom(config.masksFile));
   ablate(config, logger);
   const catalog = readCatalog(config);
   const telemetry = await HostTelemetry.start(config, config.release ?? release);

@@ -36,17 +36,24 @@ const secretForms: readonly RegExp[] = [
 export const maskSecrets = (text: string): string =>
   secretForms.reduce((rest, form) => rest.replace(form, `$1${masked}`), text);
 
+/** What is masked besides secrets. */
+export type Covering = Readonly<{ text(text: string): string; fields: readonly string[] }>;
+
+const nothingMore: Covering = { text: (text) => text, fields: [] };
+
 /** A copy in which values under secret names are masked, at any depth. For logs; never in place. */
-export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return maskSecrets(value);
+export function redact(value: unknown, covering: Covering = nothingMore, depth = 0): unknown {
+  const text = (one: string): string => covering.text(maskSecrets(one));
+  if (typeof value === 'string') return text(value);
   if (value === null || typeof value !== 'object') return value;
   if (depth >= depthMax) return '[too deep]';
-  if (value instanceof Error) return { name: value.name, message: maskSecrets(value.message) };
-  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
+  if (value instanceof Error) return { name: value.name, message: text(value.message) };
+  if (Array.isArray(value)) return value.map((item) => redact(item, covering, depth + 1));
+  const isCovered = (name: string): boolean => covering.fields.includes(name.toLowerCase());
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      isSecret(name, member) ? masked : redact(member, depth + 1),
+      isSecret(name, member) || isCovered(name) ? masked : redact(member, covering, depth + 1),
     ]),
   );
 }

@@ -76,6 +76,12 @@ export async function readLogAddress(environment: Environment): Promise<LogAddre
 export const contentKeysOf = (environment: Environment): ContentKeys =>
   openContentKeys(keySettingsOf(environment, localSettings(environment).stateDir));
 
+/** The file that says what is masked as personal data; undefined: the usual. */
+export function masksFileOf(environment: Environment): string | undefined {
+  const given = setting(environment, 'LONGREIN_MASKS_FILE');
+  return given === undefined ? undefined : resolve(given);
+}
+
 /** What an export of this session is sealed with; undefined where it stands open, or was made anonymous. */
 export function exportSealOf(
   environment: Environment,

@@ -15,6 +15,7 @@ import { goalFollow } from './commands/goal-follow.ts';
 import { goalSignal } from './commands/goal-signal.ts';
 import { goalSubmit } from './commands/goal-submit.ts';
 import { keysList, keysRewrap } from './commands/keys.ts';
+import { masks } from './commands/masks.ts';
 import { planCheck } from './commands/plan-check.ts';
 import { replayAnonymise } from './commands/replay-anonymise.ts';
 import { replayBacktest } from './commands/replay-backtest.ts';
@@ -69,6 +70,7 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
   },
   ...warehouse,
   erase,
+  masks,
   {
     name: 'keys',
     about: 'the keys that contents are sealed with',
