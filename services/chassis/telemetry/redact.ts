@@ -22,7 +22,7 @@ function isSecret(name: string, value: unknown): boolean {
 /** What is a secret by its form, wherever it stands in a text; what comes before it stays. */
 const secretForms: readonly RegExp[] = [
   // URLs lose their password.
-  /(\w+:\/\/[^\s:/@]*:)[^\s@/]+(?=@)/g,
+  /(\b\w{1,30}:\/\/[^\s:/@]{0,200}:)[^\s@/]+(?=@)/g,
   /(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{8,}=*/gi,
   /(\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key)["']?\s*[=:]\s*["']?)[^\s"',;&)}]{6,}/gi,
   /()\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}/g,

@@ -36,6 +36,11 @@ test.each([
   expect(textMask(usualMasks)(text)).toBe(masked);
 });
 
+test('a long text with nothing in it costs no more than its length', () => {
+  const long = `${'x'.repeat(300_000)} a@b.example ${'1'.repeat(300_000)}`;
+  expect(textMask(usualMasks)(maskSecrets(long))).toContain(' [masked:email] ');
+});
+
 test('a file chooses among the usual ones, adds its own, and names members', () => {
   const masks = readMasks(
     file('builtIn: [email]\npatterns: { order: "ORD-[0-9]{4}" }\nfields: [Birthday]\n'),
