@@ -20,6 +20,7 @@ import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
 import { ownersDeliver } from './owners-deliver.ts';
 import { poolsKept } from './pools-kept.ts';
+import { questionsOnce } from './questions-once.ts';
 import { sessionsClose } from './sessions-close.ts';
 import { sinkRows } from './sink-rows.ts';
 import { spendInBudget, spendInDay } from './spend-in-budget.ts';
@@ -57,6 +58,7 @@ const checkers: readonly Checker[] = [
   lettersWritten,
   spendInBudget,
   spendInDay,
+  questionsOnce,
 ];
 
 /** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */

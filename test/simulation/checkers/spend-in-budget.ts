@@ -37,6 +37,10 @@ export const spendInBudget: Checker = ({ history }) => {
       if (budget !== undefined) budgets.set(session, budget);
       if (event.type === 'session.opened' && event.data.parent !== undefined)
         parents.set(session, event.data.parent.session);
+      const before = budgets.get(session);
+      // A person allowed more.
+      if (event.type === 'budget.raised' && before !== undefined)
+        budgets.set(session, before + event.data.byNanoUsd);
     }
     const cost = costOf(line);
     if (cost === undefined) continue;

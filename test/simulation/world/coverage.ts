@@ -14,10 +14,7 @@ export function addCoverage(to: Coverage, from: Coverage): void {
   for (const [name, count] of from) note(to, name, count);
 }
 
-/**
- * Faults and situations. Approvals race nothing yet: the product has none; when it has, their race with cancels and
- * answers belongs here.
- */
+/** Faults and situations. */
 const situations: readonly string[] = [
   'fault crash',
   'fault crash while appending',
@@ -51,6 +48,12 @@ const situations: readonly string[] = [
   'fault clock jump back',
   'fault cancel races an answer',
   'fault cancel races a rejection',
+  'question answered twice',
+  'cancel races an answer of a person',
+  'answer of a person and of a tool in one moment',
+  'answer of a person and a cancel in one moment',
+  'answer of a person after the cancel',
+  'answer of a person that came too late',
   'fault records after the end',
   'fault sink away',
   'fault sink answer lost',

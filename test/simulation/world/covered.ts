@@ -64,6 +64,32 @@ function coverSession(run: Run, { lines }: SessionHistory): void {
   }
 }
 
+const momentMs = 50;
+
+/** How answers of people met what else came to their session. */
+function coverPeople(run: Run, { lines }: SessionHistory): void {
+  const inputs = lines.filter(({ body, step }) => body.kind === 'input' && step.events.length > 0);
+  const timesOf = (wanted: RegExp): number[] =>
+    inputs.flatMap(({ body, step }) =>
+      step.events.some(({ type }) => wanted.test(type)) ? [body.atMs] : [],
+    );
+  const said = timesOf(/^person\.answered$/);
+  const cancelled = timesOf(/^session\.cancel-requested$/);
+  const near = (others: readonly number[], atMs: number): boolean =>
+    others.some((other) => Math.abs(other - atMs) <= momentMs);
+  const answers = timesOf(/^tool\.(completed|failed)$/);
+  for (const atMs of said) {
+    if (near(answers, atMs)) note(run.coverage, 'answer of a person and of a tool in one moment');
+    if (near(cancelled, atMs)) note(run.coverage, 'answer of a person and a cancel in one moment');
+    if (cancelled.some((other) => other < atMs))
+      note(run.coverage, 'answer of a person after the cancel');
+  }
+  for (const { step } of lines)
+    for (const event of step.events)
+      if (event.type === 'person.answer-refused' && event.data.because === 'timed-out')
+        note(run.coverage, 'answer of a person that came too late');
+}
+
 /** Answers and firings that came in one millisecond of a session's log. */
 function coverMoments(run: Run, { lines }: SessionHistory): void {
   const moments = new Map<number, { answers: number; timers: number }>();
@@ -128,6 +154,7 @@ export function cover(run: Run): void {
     coverSession(run, session);
     if (session.session.startsWith('ses_')) coverCancels(run, session);
     coverMoments(run, session);
+    coverPeople(run, session);
   }
   coverBlobs(run);
   for (const { message } of run.lines.flatMap((one) => one.lines))

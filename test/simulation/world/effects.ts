@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../schemas/json.ts';
+import { askPerson } from '../../../services/chassis/catalog/person-tool.ts';
 import type { Clock } from '../../../services/chassis/host/ports.ts';
 import type { GateRules } from '../../../services/model-gateway/gate/rules.ts';
 import type { DayLimit } from '../../../services/model-gateway/tranche.ts';
@@ -110,6 +111,20 @@ function answer(dice: Dice, steps: number): FakeModelAnswer {
   return { afterMs, text: 'I look.', calls };
 }
 
+/** An agent that may ask a person does so beside its other calls. */
+function withQuestion(
+  said: FakeModelAnswer,
+  seed: number,
+  { tools, messages }: Parameters<FakeModel>[0],
+): FakeModelAnswer {
+  const dice = diceOf('question', seed, messages.length);
+  const may = tools.some(({ name }) => name === askPerson);
+  if (!may || !('calls' in said) || dice.chance(0.4)) return said;
+  const question = { name: askPerson, arguments: { question: 'What now?' } };
+  const wrong = { name: askPerson, arguments: { question: 7 } };
+  return { ...said, calls: [...(said.calls ?? []), dice.chance(0.9) ? question : wrong] };
+}
+
 /** A model that asks for tools, good and bad, and then answers. */
 export function modelOf(parts: EffectParts): FakeModel {
   return (request) => {
@@ -120,7 +135,7 @@ export function modelOf(parts: EffectParts): FakeModel {
       const retryable = dice.chance(0.8);
       return { afterMs: dice.between(1, 200), failure: { code: 'OVERLOADED', retryable } };
     }
-    const said = answer(dice, request.messages.length);
+    const said = withQuestion(answer(dice, request.messages.length), parts.seed, request);
     return { ...said, afterMs: inBursts(said.afterMs ?? 0, parts) };
   };
 }

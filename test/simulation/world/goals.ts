@@ -40,6 +40,9 @@ function repeatOf(dice: Dice, goal: JsonObject, atMs: number): GoalToSend {
   return { atMs, goalId: String(goal['id']), kind: 'repeat', value };
 }
 
+/** The plan whose agents ask people. */
+export const askingPlan = 'asking';
+
 /** What cancels a goal, as other systems publish it. */
 export const cancelValue = (goalId: string): JsonObject => ({
   cancel: goalId,

@@ -18,6 +18,7 @@ import type { LedgerEntry } from './effects.ts';
 import { History, type LogOf } from './history.ts';
 import { knownLogic, type Logics, realLogics } from './logics.ts';
 import { logTopics, sessionTopics } from './network.ts';
+import { Operator } from './operator.ts';
 import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import { Progress } from './progress.ts';
 import type { Schedule } from './schedule.ts';
@@ -134,6 +135,7 @@ async function played(schedule: Schedule, sabotage: Sabotage) {
   const world = new SimulatedWorld(schedule, sabotage);
   const startedMs = world.clock.nowMs();
   const disturber = new Disturber(world, schedule);
+  new Operator(world, schedule).start();
   await disturber.play();
   return { world, disturber, startedMs, calmMs: await calmDown(world, disturber, schedule) };
 }
