@@ -63,9 +63,12 @@ function deadParts(run: Run, marks: MarksAt, services: readonly string[]): Parti
   };
   const writer = { push: () => undefined, pushPlain: () => undefined, busy: false };
   const presence = { isGone: () => false, markMs: () => 0, unlistedMs: () => 0 };
+  // Nothing is counted of what is only read again.
+  const nothing = (): undefined => undefined;
+  const watch = { begin: nothing, owned: nothing, saw: nothing, noteOf: nothing };
   return {
     ports,
-    ...{ writer, presence, watermarks: marks, outlet: {} },
+    ...{ writer, presence, watch, watermarks: marks, outlet: {} },
     identity: { incarnation: 'restored', host: 'restored', release: '' },
     services: services.map((name) => {
       const known = run.logics.get(name);
