@@ -62,6 +62,16 @@ export class ProviderStub {
     return Math.max(0, ...under);
   }
 
+  /** The most requests for a model that began within so many milliseconds. */
+  mostWithin(model: string, withinMs: number): number {
+    const all = this.of(model);
+    const within = all.map(
+      ({ startMs }) =>
+        all.filter((one) => one.startMs >= startMs && one.startMs < startMs + withinMs).length,
+    );
+    return Math.max(0, ...within);
+  }
+
   async stop(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise<void>((done) => this.server.close(() => done()));
