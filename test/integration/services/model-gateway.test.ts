@@ -76,7 +76,9 @@ tools: []
 steps:
   - { id: first, embed: { model: open/vectors, texts: =input.texts, cacheMs: 60000 } }
   - { id: again, embed: { model: open/vectors, texts: =input.texts, cacheMs: 60000 } }
-output: { first: =steps.first.vectors[0], again: =steps.again.vectors[1] }
+output:
+  first: =steps.first.vectors[0]
+  again: =steps.again.vectors[1]
 `;
 
 const embedPlan = `name: embed
