@@ -23,6 +23,7 @@ import { openDatabase } from '../../../../services/event-store/database.ts';
 import { createEventStore } from '../../../../services/event-store/event-store.ts';
 import { migrate, readMigrations } from '../../../../services/event-store/migrations.ts';
 import { storedTopics } from '../../../../services/event-store/sources.ts';
+import { ClickHouseProxy } from '../../../support/clickhouse-proxy.ts';
 import {
   type EmbeddedClickHouse,
   quietClient,
@@ -35,7 +36,7 @@ import { storedRanges } from '../../../support/stored-ranges.ts';
 import { epochBody, openingBody, recordOf, turnBody } from '../../../support/written-session.ts';
 
 /**
- * Event stores are killed, engines are killed, both come back, the schema changes, records are
+ * Event stores are killed, engines are killed, both come back, the disk is full, the schema changes, records are
  * nonsense: the rows of each partition are its offsets, none twice, and the sums agree.
  */
 
@@ -56,6 +57,7 @@ const outside = cluster.connect('outside');
 let port = 0;
 let engine: EmbeddedClickHouse;
 let client: ClickHouseClient;
+let proxy: ClickHouseProxy;
 const living = new Set<{ host: Host; log: MemoryLog }>();
 
 const startEngine = (): Promise<EmbeddedClickHouse> =>
@@ -64,6 +66,7 @@ const startEngine = (): Promise<EmbeddedClickHouse> =>
 beforeAll(async () => {
   [port = 0] = await freePorts([undefined]);
   engine = await startEngine();
+  proxy = await ClickHouseProxy.start(engine.url);
   client = quietClient(engine.url);
   // As a release before left it: the stores change it while rows are on their way.
   await migrate(client, { info: () => undefined }, readMigrations().slice(0, 6));
@@ -80,7 +83,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { host } of living) await host.stop(1_000);
-  await client.close();
+  await Promise.all([client.close(), proxy.stop()]);
   await engine.stop();
   rmSync(directory, { recursive: true });
 }, 60_000);
@@ -89,7 +92,7 @@ async function startStore(name: string): Promise<{ host: Host; log: MemoryLog }>
   const log = cluster.connect(name);
   const logger = keepingLogger();
   const ports = quietPorts(log, realClock, { logger });
-  const known = { url: engine.url, user: 'default', password: '', requestTimeoutMs: 5_000 };
+  const known = { url: proxy.url, user: 'default', password: '', requestTimeoutMs: 5_000 };
   const database = openDatabase({ ...known, replicated: false }, logger);
   const onFatal = (error: Error): never => {
     throw error;
@@ -186,12 +189,18 @@ async function all(query: string): Promise<readonly Record<string, unknown>[]> {
   return answer.json<Record<string, unknown>>();
 }
 
-test('kill -9 of stores and engine at any step, outages, nonsense, a schema that changes: rows are offsets', async () => {
+test('kill -9 of stores and engine at any step, outages, a full disk, nonsense, a schema that changes: rows are offsets', async () => {
   const first = await startStore('one');
   let second = await startStore('two');
   await load(40);
   for (const [round, pauseMs] of [15, 90, 240].entries()) {
     await load(60);
+    // There is no space for rows; then there was none, says an answer, though they were written.
+    for (const weather of ['full', 'full-after'] as const) {
+      proxy.weather = weather;
+      await expect.poll(() => proxy.met[weather], { timeout: 30_000 }).toBeGreaterThan(round);
+    }
+    proxy.weather = 'fair';
     await sleep(pauseMs);
     // In the middle of an insert, before its outcome, or after it: as it comes.
     await engine.kill();
