@@ -15,6 +15,7 @@ import { startHostProcess } from './host-process.ts';
 const fewGoals = 10;
 const rounds = 3;
 const settleMs = 20_000;
+const pauseMs = 6_000;
 const fixtures = new URL('../../../test/fixtures/bench', import.meta.url).pathname;
 const environment = {
   LONGREIN_CATALOG: fixtures,
@@ -32,8 +33,8 @@ async function fewP95Ms(harness: Harness, pool: string): Promise<number> {
     };
     const waits = await Promise.all(Array.from({ length: fewGoals }, one));
     perRound.push(percentile(waits, 0.95));
-    // Else each round would begin when places have just been taken.
-    await sleep(200);
+    // Ten goals are few only if the next ten do not follow at once.
+    await sleep(pauseMs);
   }
   return percentile(perRound, 0.5);
 }

@@ -59,7 +59,16 @@ export function enqueue(before: Sharing, tenant: string, wish: Wish): Sharing {
   if (line.some(isSame)) return before;
   const at = line.findIndex(({ rank }) => rank > wish.rank);
   const longer = at < 0 ? [...line, wish] : line.toSpliced(at, 0, wish);
-  return { ...before, waiting: withMember(before.waiting, tenant, longer) };
+  const { turns } = known(before, tenant);
+  return { ...before, turns, waiting: withMember(before.waiting, tenant, longer) };
+}
+
+/** Who comes new is ahead of who is there already; nobody is ahead of nobody. */
+function known(before: Sharing, tenant: string): Sharing {
+  const { held, waiting, turns, turn } = before;
+  if (memberOf(turns, tenant) !== undefined) return before;
+  const isAlone = Object.keys(held).length === 0 && Object.keys(waiting).length === 0;
+  return { ...before, turns: withMember(turns, tenant, isAlone ? turn : turn - aheadMax) };
 }
 
 type Meant = Readonly<{ session: string; task: string; attempt: number }>;

@@ -27,8 +27,8 @@ const options = { stack, catalog: [fixture('catalog'), directory.path] };
 let hosts: LiveHost[];
 
 beforeAll(async () => {
-  hosts = [new LiveHost(options), new LiveHost(options)];
-  await Promise.all(hosts.map((host) => host.ready()));
+  hosts = [await new LiveHost(options).ready()];
+  hosts.push(await new LiveHost(options).ready());
 });
 afterAll(async () => {
   await Promise.all(hosts.map((host) => host.remove()));
