@@ -45,6 +45,7 @@ export const ablatableRules = {
   '12a': 'deliveries are sent by who reads, not by who owns',
   '12b': 'a delivery counts as acknowledged when it is sent',
   '12c': 'deliveries that were open at a restart are not sent again',
+  '12d': 'deliveries of a session to one place do not wait for each other',
   '13a': 'a gap in the log is read over',
   '14a': 'a request without an answer is given up as if it were refused',
   '14b': 'a decision that throws is swallowed',

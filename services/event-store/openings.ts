@@ -1,5 +1,6 @@
 import { event } from '../../schemas/event.ts';
 import { sinksTopic } from '../../schemas/topics.ts';
+import { refusedForNow } from '../chassis/host/persistence.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import { AppendError } from '../chassis/log/append-error.ts';
 import { partitionOf } from '../chassis/log/partition.ts';
@@ -73,11 +74,12 @@ async function appendAtLast(
       await ports.log.append(at, records);
       return;
     } catch (thrown) {
-      if (!(thrown instanceof AppendError) || thrown.failure !== 'uncertain') throw thrown;
-      ports.logger.warn(
-        { ...at, error: thrown.message },
-        'append not acknowledged; same bytes again',
-      );
+      if (!(thrown instanceof AppendError)) throw thrown;
+      const isRefused = thrown.failure === 'refused';
+      if (isRefused && !thrown.mendable) throw thrown;
+      const fields = { ...at, error: thrown.message };
+      if (isRefused) ports.logger.error(fields, refusedForNow);
+      else ports.logger.warn(fields, 'append not acknowledged; same bytes again');
     }
     await new Promise<void>((resolve) => {
       ports.clock.after(retryMs, resolve);

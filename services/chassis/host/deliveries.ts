@@ -60,7 +60,7 @@ export class Deliveries {
     deliver: () => Promise<Delivered>,
   ): Promise<Delivered> {
     const line = `${session} ${destinationOf(delivery)}`;
-    const before = this.lines.get(line);
+    const before = ablated('12d') ? undefined : this.lines.get(line);
     const outcome = (before === undefined ? deliver() : before.then(deliver)).catch(
       (thrown: unknown): Delivered => ({ refused: refusedBy(thrown) }),
     );

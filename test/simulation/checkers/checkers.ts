@@ -6,6 +6,7 @@ import { checkpointsQuiet } from './checkpoints-quiet.ts';
 import { claimsLost } from './claims-lost.ts';
 import { closesQuietly } from './closes-quietly.ts';
 import { decisionsRecomputed } from './decisions-recomputed.ts';
+import { deliveriesInOrder } from './deliveries-in-order.ts';
 import { effectsAllowed } from './effects-allowed.ts';
 import { effectsOnce } from './effects-once.ts';
 import { effectsPermitted } from './effects-permitted.ts';
@@ -49,6 +50,7 @@ const checkers: readonly Checker[] = [
   claimsLost,
   timersHonest,
   ownersDeliver,
+  deliveriesInOrder,
   cancelsFirst,
   closesQuietly,
   checkpointsQuiet,

@@ -1,4 +1,6 @@
+import { refusedForNow } from '../../../services/chassis/host/persistence.ts';
 import { poisonsOf } from '../world/poison.ts';
+import type { Schedule } from '../world/schedule.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'nothing fails that the faults do not explain';
@@ -8,6 +10,10 @@ const explained: ReadonlySet<string> = new Set([
   'append refused',
   'delivery refused for good; closed as refused',
 ]);
+
+/** Where rights come and go, what is not numbered waits. */
+const isDenied = (message: string, { denied = 0 }: Schedule): boolean =>
+  message === refusedForNow && denied > 0;
 
 const unreadable = 'record cannot be read; every reader ignores it';
 
@@ -27,6 +33,7 @@ export const noSurprises: Checker = (run) => {
   for (const { host, lines: own } of lines) {
     for (const { level, message, fields } of own) {
       if (level !== 'error' || isExplained(message, fields, poisoned)) continue;
+      if (isDenied(message, run.schedule)) continue;
       const { code, session = '', service } = fields as Record<string, string | undefined>;
       if (message === givenUp && poisons.get(session) === service) continue;
       // Somebody who read slowly was overtaken by a janitor: it starts again from its marks.

@@ -35,6 +35,7 @@ const situations: readonly string[] = [
   'fault request late',
   'fault request refused',
   'fault request refused for good',
+  'fault input refused',
   'fault repeated input',
   'fault repeated turn',
   'fault repeated checkpoint',

@@ -62,6 +62,8 @@ export class Network {
   /** Called for each request that something befalls. */
   onFault: (program: string, what: string, at: PartitionName) => void = () => undefined;
   readonly #dice: Dice;
+  /** Of their own: schedules without denials draw none of them. */
+  readonly #denials: Dice;
   readonly #schedule: Schedule;
   readonly #coverage: Coverage;
   readonly #isHopeless: ReturnType<typeof createHopeless>;
@@ -70,6 +72,7 @@ export class Network {
     this.#schedule = schedule;
     this.#coverage = parts.coverage;
     this.#dice = diceOf('network', schedule.seed);
+    this.#denials = diceOf('denials', schedule.seed);
     this.#isHopeless = createHopeless(schedule.seed, schedule.hopeless ?? 0);
     this.scheduler = {
       schedule: (delayMs, run) => {
@@ -102,11 +105,18 @@ export class Network {
       return this.#noted('fault request refused for good', 'too-large');
     if (this.calm) return 'ok';
     if (this.brokerAway) return 'lost';
+    if (this.#isDenied(at, records)) return this.#noted('fault input refused', 'refused');
     const heldMs = watched.has(topic) ? this.holdMs({ at, records, program }) : 0;
     const fault =
       heldMs > 0 ? this.#noted('fault request delayed', { delayMs: heldMs }) : this.#drawn(records);
     if (fault !== 'ok' && topic !== presenceTopic) this.onFault(program, said(fault), at);
     return fault;
+  }
+
+  #isDenied({ topic }: PartitionName, records: readonly OutgoingRecord[]): boolean {
+    const { denied = 0 } = this.#schedule;
+    if (denied === 0 || !(topic === resultsTopic || records.every(isInput))) return false;
+    return this.#denials.chance(denied);
   }
 
   #drawn(records: readonly OutgoingRecord[]): AppendFault {
@@ -132,6 +142,8 @@ export class Network {
     return fault;
   }
 }
+
+const isInput = ({ headers }: OutgoingRecord): boolean => headers['lr_kind'] === 'input';
 
 const said = (fault: Exclude<AppendFault, 'ok'>): string => {
   if (typeof fault === 'string') return `request ${fault}`;

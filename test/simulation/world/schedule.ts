@@ -86,6 +86,8 @@ export type Schedule = Readonly<{
   store?: boolean;
   /** Share of sessions of which the broker takes one record never. */
   hopeless?: number;
+  /** Share of requests with nothing but inputs or results that are not allowed just then. */
+  denied?: number;
   /** Janitors delete what is older than this and needed by nobody. */
   retentionMs?: number;
 }>;
@@ -250,6 +252,12 @@ function hopelessOf(seed: number): number {
   return dice.chance(0.25) ? 0.2 : 0;
 }
 
+/** Dice of their own: what is drawn elsewhere stays as it is. */
+function deniedOf(seed: number): number {
+  const dice = diceOf('denied', seed);
+  return dice.chance(0.25) ? dice.pick([0.03, 0.15]) : 0;
+}
+
 /** Rows cost as much as all the rest: every fifth seed or so has event stores. */
 const storeShare = 0.2;
 
@@ -287,6 +295,7 @@ export function scheduleOf(seed: number): Schedule {
     burstMs: dice.pick([0, 0, 100, 500, 1_000]),
     store,
     hopeless: hopelessOf(seed),
+    denied: deniedOf(seed),
     ...retention,
   };
 }
