@@ -76,6 +76,7 @@ function deadParts(run: Run, marks: MarksAt, services: readonly string[]): Parti
       return known;
     }),
     reading: { pause: () => undefined, resume: () => undefined },
+    watch: { begin: () => undefined, owned: () => undefined, saw: () => undefined },
     onHalt: () => undefined,
   } as unknown as PartitionParts;
 }
