@@ -22,7 +22,7 @@ function world(...faults: AppendFault[]) {
 
 test('the logs of ranges are opened once the right to write is there, and until then that is said', async () => {
   const { clock, ports, logger, records } = world('refused', 'lost');
-  const opened = openSinks(ports, [sessionTopic('normal')]);
+  const opened = openSinks(ports, [sessionTopic('normal')], () => undefined);
   await clock.run(5_000);
   expect(await opened).toBe(1);
   expect(records()).toHaveLength(1);
@@ -31,7 +31,7 @@ test('the logs of ranges are opened once the right to write is there, and until 
 
 test('what the broker will never take is an error', async () => {
   const { clock, ports } = world('too-large');
-  const opened = openSinks(ports, [sessionTopic('normal')]);
+  const opened = openSinks(ports, [sessionTopic('normal')], () => undefined);
   const failed = expect(opened).rejects.toThrow(/too many bytes/);
   await clock.run(5_000);
   await failed;
