@@ -2,6 +2,7 @@ import type { DataOf } from '../../../schemas/event.ts';
 import { LongreinError } from '../errors.ts';
 import { accept, copyAcceptance } from '../protocol/acceptance.ts';
 import {
+  type InputBody,
   type PlacedRecord,
   parseHeader,
   type RecordBody,
@@ -75,9 +76,13 @@ export async function readPast(
   return past;
 }
 
+/** Whether the record opens a fork. */
+export const sharesPast = (body: RecordBody): body is InputBody =>
+  body.kind === 'input' && body.event.type === 'session.forked';
+
 /** The record with the past that it shares, where it is the opening of a fork. Throws as `readPast`. */
 export async function withPast(body: RecordBody, reading: PastReading): Promise<RecordBody> {
-  if (body.kind !== 'input' || body.event.type !== 'session.forked') return body;
+  if (!sharesPast(body)) return body;
   const shared = body.event.data as unknown as Shared;
   return { ...body, past: await readPast(reading, shared) };
 }
