@@ -17,6 +17,7 @@ import {
 } from './broker-factory.ts';
 import {
   brokerAnswerError,
+  brokerSilent,
   brokerUnknown,
   brokerUnreachable,
   connectionLost,
@@ -213,7 +214,7 @@ async function before(timeoutMs: number, work: Promise<unknown>): Promise<void> 
     inTime = true;
   });
   await Promise.race([done, atMost(timeoutMs, done)]);
-  if (!inTime) throw new Error(`no answer within ${timeoutMs} ms`);
+  if (!inTime) throw brokerSilent(timeoutMs);
 }
 
 function firstCause(thrown: unknown): unknown {

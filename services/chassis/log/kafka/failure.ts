@@ -72,6 +72,14 @@ export function connectionLost(address: string, thrown: unknown): unknown {
   );
 }
 
+/** A broker that takes connections and says nothing: it is away like one that takes none. */
+export function brokerSilent(timeoutMs: number): LongreinError {
+  return new LongreinError('BROKER_CONNECTION_LOST', `no answer within ${timeoutMs} ms`, {
+    fix: 'Nothing, if the broker comes back; else look at its log.',
+    retryable: true,
+  });
+}
+
 export function brokerUnknown(nodeId: number): LongreinError {
   return new LongreinError('BROKER_UNKNOWN', `Kafka broker ${nodeId} has no known address.`, {
     fix: 'Nothing, if the broker comes back; else check its advertised listeners.',
