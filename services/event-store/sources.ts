@@ -252,7 +252,11 @@ export class Sources {
     const { topic, partition } = state;
     const fix = error instanceof LongreinError ? { code: error.code, fix: error.fix } : {};
     const fields = { topic, partition, ...fix, error: error.message };
-    this.parts.ports.logger.error(fields, 'partition cannot be read into the event store');
+    const { logger } = this.parts.ports;
+    // It is tried again soon: what mends itself needs nobody.
+    if (error instanceof LongreinError && error.retryable)
+      logger.warn(fields, 'partition cannot be read into the event store yet; again');
+    else logger.error(fields, 'partition cannot be read into the event store');
   }
 
   private noteProblem(entry: Entry, { message }: Error): void {

@@ -21,7 +21,9 @@ export function exampleOf(schema: JsonObject, which: Which): JsonValue {
     case 'object':
       return objectOf(schema, which);
     case 'array':
-      return which === 'all' ? [exampleOf(schema['items'] as JsonObject, which)] : [];
+      return which === 'all' || Number(schema['minItems'] ?? 0) > 0
+        ? [exampleOf(schema['items'] as JsonObject, which)]
+        : [];
     case 'integer':
     case 'number':
       return Number(schema['minimum'] ?? 0);
