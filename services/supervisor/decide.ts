@@ -44,14 +44,14 @@ function answers(event: SeenEvent): boolean {
   return answered.has(event.type);
 }
 
-/** Of a pool log: the limits of its pool, as the catalog of this host says. */
+/** Of a pool log: the limits of its pool, as the catalog of this host says. Without them nothing can be given. */
 export type SupervisorFacts = Readonly<{ limits?: PoolLimits }>;
 
 /** All that is due, in one turn: an ending first, for nothing may begin after it. */
 function decide(state: SupervisorState, input: DecideInput<SupervisorFacts>): readonly Draft[] {
   if (state.poolLog !== undefined) {
-    const { limits = {} } = input.facts;
-    return decidePoolLog(state.poolLog, { nowMs: input.nowMs, limits });
+    const { limits } = input.facts;
+    return limits === undefined ? [] : decidePoolLog(state.poolLog, { nowMs: input.nowMs, limits });
   }
   const proposal = beginProposal(state, evolve);
   stopIfAsked(proposal);

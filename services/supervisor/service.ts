@@ -7,8 +7,10 @@ import type { SupervisorState } from './state.ts';
 
 /** Only the log of a pool looks at anything outside: at its limits. */
 function factsOf({ pools }: Catalog, { poolLog }: SupervisorState) {
-  const pool = pools.find(({ name }) => name === poolLog?.pool);
-  if (pool === undefined) return { facts: {} };
+  if (poolLog === undefined) return { facts: {} };
+  const pool = pools.find(({ name }) => name === poolLog.pool);
+  // A pool that has left the catalog limits nobody any more.
+  if (pool === undefined) return { facts: { limits: {} } };
   const { name: _name, description: _text, ...limits } = pool;
   return { facts: { limits: limits as Required<PoolLimits> } };
 }
