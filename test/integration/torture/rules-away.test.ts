@@ -37,6 +37,8 @@ const proxyOf = (broker: number): FaultProxy =>
 
 const ofSession = (partition: string): boolean => partition.startsWith('longrein.sessions.');
 
+const roundsMax = 5;
+
 const textOf = ({ rule, detail }: Violation): string => `${rule}: ${detail}`;
 
 /** The next requests to session logs meet these faults in turn, one at a time. */
@@ -89,13 +91,22 @@ const away: readonly Readonly<{ rule: AblatableRule; fault: ProxyFault; shows: R
   { rule: '15a', fault: 'omit', shows: /has no result/ },
 ];
 
+/** What a fault strikes is luck, and a request without turns has no numbers to lose: some rounds, until harm is done. */
+async function harmFound(fault: ProxyFault, shows: RegExp): Promise<string> {
+  let news = '';
+  for (let round = 0; round < roundsMax && !shows.test(news); round++) {
+    await goalsUnder([fault]);
+    news += `${(await found()).join('\n')}\n`;
+  }
+  return news;
+}
+
 describe('the checks find what is lost or doubled without', () => {
   for (const { rule, fault, shows } of away) {
     it(`rule ${rule}`, async () => {
       await host.kill();
       host = await (await scene.stage.startHost(['all'], rule)).ready();
-      await goalsUnder([fault]);
-      expect((await found()).join('\n')).toMatch(shows);
+      expect(await harmFound(fault, shows)).toMatch(shows);
     }, 120_000);
   }
 });
