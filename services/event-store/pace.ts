@@ -21,9 +21,9 @@ export class Pace {
     this.insertMs += newest * (durationMs - this.insertMs);
   }
 
-  /** How long rows wait now, in milliseconds, where so many partitions have rows. */
+  /** How long rows wait now, in whole milliseconds as clocks count, where so many partitions have rows. */
   waitMs(partitions: number): number {
-    const wantedMs = (Math.max(1, partitions) * this.insertMs) / shareMost;
+    const wantedMs = Math.ceil((Math.max(1, partitions) * this.insertMs) / shareMost);
     return Math.min(waitMostMs, Math.max(waitEnoughMs, wantedMs));
   }
 }

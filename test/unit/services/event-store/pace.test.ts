@@ -21,3 +21,10 @@ test('they wait longer the more an insert costs and the more partitions have som
 test('never for long: whoever looks must see what happens', () => {
   expect(paceOf(5_000).waitMs(30)).toBe(700);
 });
+
+test('a wait is whole milliseconds: a part of one would be waited for again and again', () => {
+  for (const insertMs of [21.37, 33.33, 40.001]) {
+    const waitMs = paceOf(insertMs).waitMs(1);
+    expect(Number.isInteger(waitMs)).toBe(true);
+  }
+});
