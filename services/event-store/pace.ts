@@ -6,8 +6,8 @@ import { waitEnoughMs } from './decide.ts';
  * processor from the work that they tell of.
  */
 
-/** The longest wait, in milliseconds: whoever looks sees what happens within a second. */
-const waitMostMs = 700;
+/** The longest wait, in milliseconds. Where little goes on, what happens is seen within a second. */
+const waitMostMs = 2_000;
 /** Inserts should take no more than this part of the time. */
 const shareMost = 0.1;
 /** Weight of the newest insert. */

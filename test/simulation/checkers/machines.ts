@@ -30,7 +30,7 @@ const sandbox = machine('sandbox', sandboxFold, foldSandbox);
 
 const answers = /^(tool|model)\.(completed|failed|denied|unknown)$/;
 const ofSession = /^(session\.(opened|completed|failed|cancelled|closed)|plan\.|result\.)/;
-const ofAgent = /^(agent\.(?!created)|tool\.requested|model\.requested)/;
+const ofAgent = /^(agent\.(?!created)|tool\.requested|model\.requested|person\.(asked|settled)$)/;
 const ofCall = /^tool\.(?!requested)/;
 
 /** `own`: written by who knows the machine; others may tell it what it does not wait for any more. */

@@ -103,10 +103,27 @@ const situations: readonly string[] = [
 
 const fullKey = 'a key holds a thousand goals before it refuses one: a test of its own shows it';
 
+const oneGoalAKey = 'goals with `debounceMs` are not made here: tests of intake show them';
+const noReplan =
+  'plans with rules for another try are not made here: tests of planner and supervisor show them';
+const noBreaker = 'pools of this world have no breaker: tests of the pool log show it';
+const byHand = 'an operator of the command line writes it, behind or before all that is simulated';
+const shortLives =
+  'a place is taken back minutes after a session lost it: a test of the pool log shows it';
+
 /** Event types that no run can show, with the reason. */
 export const neverEmitted: Readonly<Record<string, string>> = {
   'key.denied': fullKey,
   'key.refused': fullKey,
+  'key.settled': oneGoalAKey,
+  'plan.revised': noReplan,
+  'plan.revision-refused': noReplan,
+  'plan.revision-requested': noReplan,
+  'pool.paused': noBreaker,
+  'pool.resumed': noBreaker,
+  'session.erased': byHand,
+  'session.forked': byHand,
+  'slot.expired': shortLives,
 };
 
 const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
