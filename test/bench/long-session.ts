@@ -13,8 +13,8 @@ import { type Bounds, bytesOf, openLoops, recordsSince, scripted } from './loops
  */
 
 const steps = 10_000;
-/** Where the host is killed, and another one comes. */
-const killedAt = 9_000;
+/** Where the host is killed, at the earliest, and another one comes. */
+const killedAt = 5_000;
 const window = 100;
 const topic = sessionTopic('normal');
 const services = [

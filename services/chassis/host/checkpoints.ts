@@ -56,12 +56,30 @@ export class Checkpoints {
     slots: readonly Slot[],
     { position, stretch }: { position: number; stretch: number },
   ): void {
+    this.remember(slots);
     const due = this.ready(slots).filter(
       ({ slot, seat, neededFrom }) =>
         outweighs(seat, slot.seats.size) || position - neededFrom > stretch,
     );
     due.sort((left, right) => left.neededFrom - right.neededFrom);
     for (const one of due.slice(0, limits.checkpointsPerRound)) this.write(one, position);
+  }
+
+  /** A session that goes on without a pause has always something on the way when it is looked at. */
+  private remember(slots: readonly Slot[]): void {
+    for (const slot of slots) {
+      if (slot.inFlight.size === 0) continue;
+      const seats = [...slot.seats.values()];
+      slot.checkpointDue = seats.some((seat) => outweighs(seat, seats.length));
+    }
+  }
+
+  /** Of a session whose batch has just landed: what was due when it could not be written. */
+  landed(slot: Slot, position: number): void {
+    if (!slot.checkpointDue || slot.inFlight.size > 0) return;
+    const due = this.ready([slot]).filter(({ seat }) => outweighs(seat, slot.seats.size));
+    slot.checkpointDue = false;
+    for (const one of due) this.write(one, position);
   }
 
   /** Of each owned seat that has moved at all: the host is about to end. */

@@ -259,7 +259,9 @@ export class Partition {
   private settle(session: string): void {
     if (!this.deciding) return;
     const slot = this.table.get(session);
-    if (slot !== undefined) this.settler.settle(slot);
+    if (slot === undefined) return;
+    this.upkeep.landed(slot);
+    this.settler.settle(slot);
   }
 
   nudge(session: string): void {

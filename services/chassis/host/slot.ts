@@ -54,6 +54,8 @@ export class Slot {
   readonly refused = new Map<string, Refused>();
   /** Services whose newest turn no broker takes, for its size. */
   readonly turnRefused = new Map<string, Refused>();
+  /** A checkpoint is due, and waits for a moment in which nothing of the session is on the way. */
+  checkpointDue = false;
   /** The broker does not take several of its turns at once. */
   singly = false;
   /** Services -> own turns in a row that did not count (`void-turns.ts`). */

@@ -5,6 +5,7 @@ import type { IgnoredRecords } from './ignored-records.ts';
 import { marksOf } from './marks-of.ts';
 import type { PartitionLog } from './partition-log.ts';
 import type { SessionTable } from './session-table.ts';
+import type { Slot } from './slot.ts';
 import type { Watermark } from './watermarks.ts';
 
 type UpkeepParts = CheckpointParts &
@@ -31,6 +32,11 @@ export class Upkeep {
       table.unpackHolding(position - stretch, limits.checkpointsPerRound);
     this.checkpoints.round(table.slots(), { position, stretch });
     this.packIdle(limits.sessionIdleMs);
+  }
+
+  /** A batch of the session has landed: checkpoints that waited for it. */
+  landed(slot: Slot): void {
+    this.checkpoints.landed(slot, this.parts.log.expected);
   }
 
   /** A checkpoint of all that has moved. */
