@@ -115,6 +115,6 @@ export function forkAt(history: History, at: Happening, options: ForkOptions = {
   };
 }
 
-/** The fork read as any session is. */
+/** The fork, read like every other session. */
 export const historyOfFork = async ({ source }: Fork): Promise<History> =>
   new History(await judgeSession(source));

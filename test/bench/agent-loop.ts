@@ -4,7 +4,7 @@ import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
 import { type Figure, percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
-import { bytesOf, type Loops, openLoops, recordsSince, scripted } from './loops.ts';
+import { bytesOf, type Loops, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
 
 /**
  * The work that other runtimes are measured by: one agent loop of 20 model and 20 tool calls that answer at once, each
@@ -105,20 +105,9 @@ async function measure(name: string, config: RuntimeConfig, at: Setting): Promis
   await Promise.all(running.map((host) => host.stop()));
 }
 
-const services = [
-  'intake',
-  'planner',
-  'supervisor',
-  'worker-pool',
-  'model-gateway',
-  'tool-guard',
-  'tool-runner',
-  'aggregator',
-];
-
 /** In one host without and with the event store, and with a process for each service. */
 export async function agentLoop(config: RuntimeConfig, rawAppendMs: number): Promise<void> {
-  await measure('loop', config, { hosts: [services], rawAppendMs });
+  await measure('loop', config, { hosts: [loopServices], rawAppendMs });
   await measure('loop-with-store', config, { hosts: [['all']], rawAppendMs });
-  await measure('loop-apart', config, { hosts: services.map((name) => [name]), rawAppendMs });
+  await measure('loop-apart', config, { hosts: loopServices.map((name) => [name]), rawAppendMs });
 }

@@ -7,6 +7,7 @@ import { Harness } from '../../services/client/index.ts';
 import { ProviderStub } from '../support/provider-stub.ts';
 import { print, spread } from './figures.ts';
 import { type HostProcess, startHostProcess } from './host-process.ts';
+import { benchFixtures } from './loops.ts';
 import { residentBytes } from './memory.ts';
 
 /**
@@ -18,7 +19,6 @@ const goals = 10;
 const callsPerGoal = 50;
 const callMs = 1_000;
 const mebibyte = 1_048_576;
-const fixtures = new URL('../../../test/fixtures/bench', import.meta.url).pathname;
 
 type Asked = { requestedMs: number; endedMs: number };
 
@@ -76,7 +76,7 @@ export async function burst(config: RuntimeConfig): Promise<void> {
   const providers = join(directory, 'providers.yaml');
   writeFileSync(providers, `providers:\n  stub: { baseUrl: ${await stub.start()} }\n`);
   const host = await startHostProcess(['all'], {
-    LONGREIN_CATALOG: fixtures,
+    LONGREIN_CATALOG: benchFixtures,
     LONGREIN_PROVIDERS_FILE: providers,
   });
   const harness = new Harness({ brokers: config.brokers });

@@ -6,6 +6,7 @@ import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import { Harness } from '../../services/client/index.ts';
 import { percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
+import { scripted, tailOf } from './loops.ts';
 
 /**
  * What the many goals of one tenant that wait for a pool do to the few of another: the p95 of ten goals, alone and with a
@@ -16,11 +17,6 @@ const fewGoals = 10;
 const rounds = 3;
 const settleMs = 20_000;
 const pauseMs = 6_000;
-const fixtures = new URL('../../../test/fixtures/bench', import.meta.url).pathname;
-const environment = {
-  LONGREIN_CATALOG: fixtures,
-  LONGREIN_SCRIPTED_FILE: `${fixtures}/scripts/looper.yaml`,
-};
 
 /** Milliseconds of ten goals that come together, at the 95th percentile: the middle of some rounds. */
 async function fewP95Ms(harness: Harness, pool: string): Promise<number> {
@@ -43,15 +39,9 @@ async function fewP95Ms(harness: Harness, pool: string): Promise<number> {
 async function untilAsked(config: RuntimeConfig, count: number, begin: () => Promise<void>) {
   const log = createKafkaLog({ brokers: config.brokers, clientId: 'bench' });
   let asked = 0;
-  const reader = await log.reader({
-    onRecords: (_at, records) => {
-      for (const { headers } of records) if (headers['lr_types'] === 'slot.requested') asked += 1;
-    },
-    onPartitionError: (_at, error) => process.stderr.write(`${error.message}\n`),
-    onInterruption: () => undefined,
+  const reader = await tailOf(log, poolsTopic, ({ headers }) => {
+    if (headers['lr_types'] === 'slot.requested') asked += 1;
   });
-  for (const [partition, { high }] of await log.bounds(poolsTopic))
-    reader.assign({ topic: poolsTopic, partition }, high);
   await begin();
   while (asked < count) await sleep(100);
   await reader.close();
@@ -74,7 +64,7 @@ async function sendGoals(config: RuntimeConfig, goals: readonly { id: string }[]
 }
 
 async function measure(config: RuntimeConfig, pool: string, many: number): Promise<void> {
-  const host = await startHostProcess(['all'], environment);
+  const host = await startHostProcess(['all'], scripted('looper'));
   const harness = new Harness({ brokers: config.brokers });
   const ids = Array.from({ length: many }, (_, index) => `${pool}-${process.pid}-${index}`);
   try {

@@ -4,7 +4,7 @@ import type { RuntimeConfig } from '../../services/chassis/config/runtime-config
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import { print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
-import { scripted } from './loops.ts';
+import { scripted, tailOf } from './loops.ts';
 import { residentBytes } from './memory.ts';
 
 /** Thousands of goals within ten seconds: whether all end, and what the host holds while they wait. */
@@ -22,19 +22,11 @@ async function resultsOf(config: RuntimeConfig, count: number) {
   const all = new Promise<void>((resolve) => {
     done = resolve;
   });
-  const reader = await log.reader({
-    onRecords: (_at, records) => {
-      for (const { value } of records) {
-        const goal = /"goalId":"(flood-[^"]+)"/.exec(Buffer.from(value ?? '').toString('utf8'));
-        if (goal?.[1] !== undefined) seen.add(goal[1]);
-      }
-      if (seen.size >= count) done();
-    },
-    onPartitionError: (_at, error) => process.stderr.write(`${error.message}\n`),
-    onInterruption: () => undefined,
+  const reader = await tailOf(log, resultsTopic, ({ value }) => {
+    const goal = /"goalId":"(flood-[^"]+)"/.exec(Buffer.from(value ?? '').toString('utf8'));
+    if (goal?.[1] !== undefined) seen.add(goal[1]);
+    if (seen.size >= count) done();
   });
-  for (const [partition, { high }] of await log.bounds(resultsTopic))
-    reader.assign({ topic: resultsTopic, partition }, high);
   const close = async (): Promise<void> => {
     await reader.close();
     await log.close();

@@ -5,7 +5,7 @@ import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogPort, LogRecord } from '../../services/chassis/log/port.ts';
 import { percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
-import { type Bounds, bytesOf, openLoops, recordsSince, scripted } from './loops.ts';
+import { type Bounds, bytesOf, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
 
 /**
  * One session of ten thousand steps: whether its log grows with its length alone, whether a late step costs what an early
@@ -17,16 +17,6 @@ const steps = 10_000;
 const killedAt = 5_000;
 const window = 100;
 const topic = sessionTopic('normal');
-const services = [
-  'intake',
-  'planner',
-  'supervisor',
-  'worker-pool',
-  'model-gateway',
-  'tool-guard',
-  'tool-runner',
-  'aggregator',
-];
 
 type Parts = Readonly<{ config: RuntimeConfig; log: LogPort; from: Bounds }>;
 
@@ -65,7 +55,7 @@ async function takenOver(parts: Parts, pid: number, startMs: number) {
   await sleep(parts.config.sessionTimeoutMs + 2_000);
   const before = await parts.log.bounds(topic);
   const began = Date.now();
-  const host = await startHostProcess(services, scripted('walker'));
+  const host = await startHostProcess(loopServices, scripted('walker'));
   for (;;) {
     const turns = (await recordsSince(parts.log, before)).filter(isStep);
     const [first] = turns;
@@ -78,7 +68,7 @@ async function takenOver(parts: Parts, pid: number, startMs: number) {
 export async function longSession(config: RuntimeConfig): Promise<void> {
   const log = createKafkaLog({ brokers: config.brokers, clientId: 'bench' });
   const began = Date.now();
-  const host = await startHostProcess(services, scripted('walker'));
+  const host = await startHostProcess(loopServices, scripted('walker'));
   const startMs = Date.now() - began;
   const { loops, close } = await openLoops(config, log);
   const parts = { config, log, from: await log.bounds(topic) };

@@ -8,6 +8,18 @@ export type Bounds = ReadonlyMap<number, Readonly<{ low: number; high: number }>
 
 export const benchFixtures = new URL('../../../test/fixtures/bench', import.meta.url).pathname;
 
+/** All that a loop goes through: `all` but the event store and the janitor. */
+export const loopServices = [
+  'intake',
+  'planner',
+  'supervisor',
+  'worker-pool',
+  'model-gateway',
+  'tool-guard',
+  'tool-runner',
+  'aggregator',
+];
+
 /** What a host needs so that its model follows a script of the bench. */
 export const scripted = (script: string): Readonly<Record<string, string>> => ({
   LONGREIN_CATALOG: benchFixtures,
@@ -47,6 +59,24 @@ export class Loops {
   }
 }
 
+/** Reads what comes to a topic from now on. */
+export async function tailOf(
+  log: LogPort,
+  topic: string,
+  onRecord: (record: LogRecord) => void,
+): Promise<Reader> {
+  const reader = await log.reader({
+    onRecords: (_at, records) => {
+      for (const record of records) onRecord(record);
+    },
+    onPartitionError: (_at, error) => process.stderr.write(`${error.message}\n`),
+    onInterruption: () => undefined,
+  });
+  for (const [partition, { high }] of await log.bounds(topic))
+    reader.assign({ topic, partition }, high);
+  return reader;
+}
+
 export async function openLoops(config: RuntimeConfig, log: LogPort) {
   const kafka = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING });
   const producer = kafka.producer();
@@ -55,15 +85,7 @@ export async function openLoops(config: RuntimeConfig, log: LogPort) {
     const message = { key: String(goal['id']), value: JSON.stringify(goal) };
     return producer.send({ topic: goalsTopic, messages: [message] });
   });
-  const reader = await log.reader({
-    onRecords: (_at, records) => {
-      for (const record of records) loops.ended(record);
-    },
-    onPartitionError: (_at, error) => process.stderr.write(`${error.message}\n`),
-    onInterruption: () => undefined,
-  });
-  for (const [partition, { high }] of await log.bounds(resultsTopic))
-    reader.assign({ topic: resultsTopic, partition }, high);
+  const reader = await tailOf(log, resultsTopic, (record) => loops.ended(record));
   const close = async (): Promise<void> => {
     await reader.close();
     await producer.disconnect();

@@ -35,7 +35,7 @@ export type AiSdkProviderOptions = Readonly<{
   name: string;
   /** The SDK's model for a model name without the provider. */
   languageModel(model: string): SdkModel;
-  /** The SDK's model for vectors, where the protocol has any. */
+  /** The SDK's model for vectors, where the protocol has one. */
   embeddingModel?: EmbeddingParts['embeddingModel'];
   /** Keys, so that they can be taken out of what the provider says. */
   secrets: readonly string[];
