@@ -27,6 +27,7 @@ import { replayFirstFailure } from './commands/replay-first-failure.ts';
 import { replayFork, replayRetry } from './commands/replay-fork.ts';
 import { replayImport } from './commands/replay-import.ts';
 import { replayDag, replayGantt } from './commands/replay-picture.ts';
+import { replayReceipts } from './commands/replay-receipts.ts';
 import { replayVerify } from './commands/replay-verify.ts';
 import { replayWhy } from './commands/replay-why.ts';
 import { servicesList, servicesReinstate, servicesRetire } from './commands/services.ts';
@@ -97,7 +98,7 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
       'understand, prove and keep recorded sessions (id, start of it, goal id, or exported file); touches nothing',
     commands: [
       ...[replayShow, replayWhy, replayFirstFailure, replayContext, replayDiff],
-      ...[replayCost, replayGantt, replayDag, replayVerify],
+      ...[replayCost, replayReceipts, replayGantt, replayDag, replayVerify],
       ...[replayFork, replayRetry, replayBacktest],
       ...[replayExport, replayImport, replayAnonymise],
     ],

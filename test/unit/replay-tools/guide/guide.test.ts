@@ -118,6 +118,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   context: ['asked.jsonl'],
   diff: ['failed.jsonl', 'asked.jsonl'],
   cost: ['asked.jsonl'],
+  receipts: ['asked.jsonl'],
   gantt: ['failed.jsonl', '--svg', 'time.svg'],
   dag: ['failed.jsonl', '--svg', 'plan.svg'],
   verify: ['asked.jsonl'],

@@ -57,6 +57,7 @@ describe('the command line', () => {
     ['replay', 'context'],
     ['replay', 'diff'],
     ['replay', 'cost'],
+    ['replay', 'receipts'],
     ['replay', 'gantt'],
     ['replay', 'dag'],
     ['replay', 'import'],
