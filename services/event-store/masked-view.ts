@@ -1,8 +1,11 @@
+import type { ClickHouseClient } from '@clickhouse/client';
 import { type Masks, maskOf } from '../chassis/telemetry/masks.ts';
+import { columnNames } from './columns.ts';
 
 /**
- * Contents for people who must not see personal data: a view with the masks in it. On a server it reads with the rights of
- * who made it, and the role loses the columns that hold contents as they are.
+ * Contents for people who must not see personal data: a view with the masks in it. It reads with the rights of who made it,
+ * and the role of analysts loses the columns that hold contents as they are: on a server by the statements here, in the
+ * embedded engine by a role of its own, which they get as soon as the view is there.
  */
 
 const literal = (text: string): string =>
@@ -47,4 +50,23 @@ export function maskedRights(role: string, columns: readonly string[]): readonly
     `GRANT SELECT(${open}) ON longrein.events TO ${role}`,
     `GRANT SELECT ON longrein.contents_masked TO ${role}`,
   ];
+}
+
+/** Whether this is the embedded engine, in which nobody can change roles and none need be. Throws what the client throws. */
+export async function rightsAreBuiltIn(client: ClickHouseClient): Promise<boolean> {
+  const query = `SELECT has(currentRoles(), 'longrein_owner') AS built_in`;
+  const answer = await client.query({ query, format: 'JSONEachRow' });
+  const [row] = await answer.json<{ built_in: number }>();
+  return row?.built_in === 1;
+}
+
+/** Everything that makes contents masked, for one role of a server or for the analysts of the embedded engine. */
+export function maskStatements(
+  masks: Masks,
+  role: string | undefined,
+  builtIn = false,
+): readonly string[] {
+  const view = maskedViewStatement(masks, builtIn || role !== undefined);
+  if (builtIn || role === undefined) return [view];
+  return [view, ...maskedRights(role, [...columnNames, 'ingested_at'])];
 }

@@ -4,6 +4,8 @@ CREATE ROLE IF NOT EXISTS longrein_tenant SETTINGS PROFILE longrein_analyst;
 GRANT SELECT ON longrein.* TO longrein_tenant;
 REVOKE SELECT ON longrein.migrations FROM longrein_tenant;
 REVOKE SELECT ON longrein.sink_progress FROM longrein_tenant;
+-- The masked view reads with the rights of who made it, past the rows of a tenant.
+REVOKE SELECT ON longrein.contents_masked FROM longrein_tenant;
 
 CREATE ROW POLICY IF NOT EXISTS tenant_rows ON longrein.events, longrein.calls_thin,
   longrein.tasks_thin, longrein.sessions_thin, longrein.costs_hourly

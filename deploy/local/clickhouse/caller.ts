@@ -5,15 +5,15 @@ import { exception } from './exception.ts';
 export const analystUser = 'analyst';
 
 /**
- * `owner` may do anything; `restricted` reads tables and nothing else: no changes, no files, no
- * network.
+ * `owner` may do anything. The others read tables and nothing else: no changes, no files, no network. `reader` is the owner
+ * without the right to change; `analyst` has a role of its own inside the engine.
  */
-export type Caller = 'owner' | 'restricted';
+export type Caller = 'owner' | 'reader' | 'analyst';
 
 type Tokens = Readonly<{ token: string | undefined; analystToken: string | undefined }>;
 
 /**
- * Who asks. GET and the user `analyst` are restricted. Throws code 516 when a token is wanted and
+ * Who asks. GET and the user `analyst` only read. Throws code 516 when a token is wanted and
  * not shown, and 497 for requests that a web page sent: a page of any site can reach this port, and
  * must not reach the data.
  */
@@ -26,7 +26,8 @@ export function identify(request: IncomingMessage, query: URLSearchParams, token
     const message = `${user || 'default'}: Authentication failed: password is incorrect`;
     throw exception(516, message);
   }
-  return analyst || request.method === 'GET' ? 'restricted' : 'owner';
+  if (analyst) return 'analyst';
+  return request.method === 'GET' ? 'reader' : 'owner';
 }
 
 function refuseWebPages(request: IncomingMessage): void {

@@ -2,7 +2,7 @@
  * The engine's own configuration file. Left alone, it would take nine tenths of the machine's
  * memory and gigabytes of caches; here it shares a laptop with everything else.
  */
-export function engineFile(options: { memoryBytesMax: number }): string {
+export function engineFile(options: { memoryBytesMax: number; rolesPath: string }): string {
   const entries: readonly (readonly [string, number])[] = [
     ['max_server_memory_usage', options.memoryBytesMax],
     ['mark_cache_size', 64 * 1024 * 1024],
@@ -17,8 +17,12 @@ export function engineFile(options: { memoryBytesMax: number }): string {
     ['background_move_pool_size', 1],
   ];
   const lines = entries.map(([name, value]) => `  <${name}>${value}</${name}>`);
+  lines.push(`  <users_config>${escaped(options.rolesPath)}</users_config>`);
   return `<clickhouse>\n${lines.join('\n')}\n</clickhouse>\n`;
 }
+
+const escaped = (path: string): string =>
+  path.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /**
  * Settings that every statement starts with; a request may change them for itself. `async_insert`

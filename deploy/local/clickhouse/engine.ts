@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { drainPending, Session } from 'chdb';
 import { LongreinError, toError } from '../../../services/chassis/errors.ts';
 import { engineFile } from './engine-file.ts';
+import { rolesFile } from './roles.ts';
 
 /**
  * The one engine of this process. Each statement gets a session of its own, because SET, USE and
@@ -29,7 +30,10 @@ export class Engine {
   static open(options: { directory: string; memoryBytesMax: number }): Engine {
     const { directory } = options;
     mkdirSync(join(directory, 'data'), { recursive: true, mode: 0o700 });
-    writeFileSync(join(directory, 'engine.xml'), engineFile(options), { mode: 0o600 });
+    const rolesPath = join(directory, 'roles.xml');
+    writeFileSync(rolesPath, rolesFile(), { mode: 0o600 });
+    const settings = engineFile({ ...options, rolesPath });
+    writeFileSync(join(directory, 'engine.xml'), settings, { mode: 0o600 });
     try {
       const root = openSession(directory);
       writeFileSync(join(directory, 'owner.pid'), String(process.pid), { mode: 0o600 });

@@ -3,6 +3,7 @@ import type { Engine } from './engine.ts';
 import { refuseOutside, refuseOutsideValues } from './guard.ts';
 import { analystLimits, analystModes } from './limits.ts';
 import type { StatementRequest } from './request.ts';
+import { analystRole, maskedAnalystRole, maskedView, ownerRole } from './roles.ts';
 
 /** The database of callers that name none and may not use `default`. */
 const restrictedDatabase = 'longrein';
@@ -30,7 +31,19 @@ export async function prepare(
     ...Object.entries(settings),
     ...Object.entries(parameters).map(([name, value]) => [`param_${name}`, value] as const),
   ].map(([name, value]) => `${name} = ${literal(value)}`);
+  // Settings may be read-only from here on; a role is taken all the same.
+  const role = await roleOf(session, request);
   await session.queryAsync(`SET ${assignments.join(', ')}`);
+  await session.queryAsync(`SET ROLE ${role}`);
+}
+
+/** What the engine itself lets this caller do. */
+async function roleOf(session: Session, { caller }: StatementRequest): Promise<string> {
+  if (caller !== 'analyst') return ownerRole;
+  const query = `SELECT name FROM system.tables
+    WHERE database = '${restrictedDatabase}' AND name = '${maskedView}'`;
+  const found = await session.queryAsync(query, { format: 'TSVRaw' });
+  return found.text().trim() === '' ? analystRole : maskedAnalystRole;
 }
 
 async function useDatabase(session: Session, request: StatementRequest): Promise<void> {

@@ -15,22 +15,19 @@ export const masks: CommandSpec = {
   ],
   examples: ['longrein masks', 'longrein masks --apply --role longrein_analyst'],
   async run(call) {
-    const { maskedRights, maskedViewStatement } = await import(
+    const { maskStatements, rightsAreBuiltIn } = await import(
       '../../../event-store/masked-view.ts'
     );
-    const { columnNames } = await import('../../../event-store/columns.ts');
     const { withClickhouse } = await import('../clickhouse-owner.ts');
     const role = textOption(call, 'role');
     if (role !== undefined && !roleName.test(role))
       throw new UsageError(`"${role}" is no name of a role`, 'Name it with letters, digits and _.');
     const rules = masksFrom(masksFileOf(call.environment));
-    const statements = [
-      maskedViewStatement(rules, role !== undefined),
-      ...(role === undefined ? [] : maskedRights(role, [...columnNames, 'ingested_at'])),
-    ];
     const applied = flagOption(call, 'apply');
+    let statements = maskStatements(rules, role);
     if (applied)
       await withClickhouse(call.environment, async (client) => {
+        statements = maskStatements(rules, role, await rightsAreBuiltIn(client));
         for (const query of statements) await client.command({ query });
       });
     if (call.json) writeJson(call, { applied, statements });
