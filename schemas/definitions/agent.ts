@@ -20,6 +20,9 @@ export type Embedding = Readonly<{
   cacheMs?: number;
 }>;
 
+/** Who takes over: a model, which goes on with the conversation, or another agent, which begins the task anew. */
+export type Replacement = Readonly<{ model: string }> | Readonly<{ agent: string }>;
+
 /** What becomes of an agent that cannot go on. */
 export type ErrorPolicy = Readonly<{
   /** A further attempt goes on after what the one before has (`resume`), or from the first step (`restart`). */
@@ -30,6 +33,12 @@ export type ErrorPolicy = Readonly<{
   models: readonly string[];
   /** Where a model call would pass a budget, a person is asked for so much more; absent: the agent fails. */
   budgetAskNanoUsd?: number;
+  /** How often a failed attempt is followed by one that goes on from what is recorded and is told the error. */
+  restart?: number;
+  /** Who takes over then, one after another. */
+  replaceWith?: readonly Replacement[];
+  /** How often a person is asked what to do when nobody is left. */
+  escalate?: Readonly<{ timesMax: number }>;
 }>;
 
 /** How an agent asks a person. Without a time-out a question waits as long as it takes. */
@@ -61,8 +70,8 @@ export type ContextPolicy = Readonly<{
 
 /** What agents of both kinds have; absent in sessions that pinned an agent of form 1, which run as they did. */
 type AgentPolicies = Readonly<{
-  /** Form of the template. Behaviour that came with form 2 is for agents of form 2 only. */
-  form?: 2;
+  /** Form of the template. Behaviour that came with a form is for agents of it and of later ones; 3 heals itself. */
+  form?: 2 | 3;
   /** What the agent is for, in words. A model reads it after its system text. */
   goal?: string;
   /** Of one attempt, from its start. */

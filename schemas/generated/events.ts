@@ -1892,10 +1892,35 @@ task: string
 attempt: number
 dueAtMs: number
 code: string
+/**
+ * Which step of the agent's error policy this is; absent where the plan's own attempts are counted.
+ */
+recovery?: {
+step: ("restart" | "replace" | "escalate")
+/**
+ * How many steps of this kind there were, with this one.
+ */
+count: number
+/**
+ * Of the failure.
+ */
+class: string
+/**
+ * The agent that takes over.
+ */
+agent?: string
+/**
+ * The model that takes over.
+ */
+model?: string
+}
+}
+content?: {
+reason?: ContentV1
 }
 }
 /**
- * A task is given to its pool.
+ * A task is given to its pool. `tried` tells of the attempts before, oldest first, where an agent's error policy made this one.
  */
 export interface TaskScheduledV1 {
 type: "task.scheduled"
@@ -1907,9 +1932,24 @@ pool: string
 agent: string
 priority: number
 deadlineAtMs: number
+/**
+ * Why the attempt is made, where an agent's error policy wants it.
+ */
+recovery?: {
+step: ("restart" | "replace" | "escalate")
+/**
+ * The model that has taken over.
+ */
+model?: string
+/**
+ * Whether a person may have it tried again; said where one is asked.
+ */
+mayRetry?: boolean
+}
 }
 content: {
 input: ContentV1
+tried?: ContentV1
 }
 }
 /**

@@ -7374,6 +7374,49 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "recovery": {
+      "type": "object",
+      "additionalProperties": false,
+      "description": "Which step of the agent's error policy this is; absent where the plan's own attempts are counted.",
+      "properties": {
+       "step": {
+        "type": "string",
+        "enum": [
+         "restart",
+         "replace",
+         "escalate"
+        ]
+       },
+       "count": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "How many steps of this kind there were, with this one."
+       },
+       "class": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128,
+        "description": "Of the failure."
+       },
+       "agent": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128,
+        "description": "The agent that takes over."
+       },
+       "model": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128,
+        "description": "The model that takes over."
+       }
+      },
+      "required": [
+       "step",
+       "count",
+       "class"
+      ]
      }
     },
     "required": [
@@ -7382,6 +7425,16 @@ export const eventSchemas: readonly JsonObject[] = [
      "dueAtMs",
      "code"
     ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
    }
   },
   "required": [
@@ -7394,7 +7447,7 @@ export const eventSchemas: readonly JsonObject[] = [
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:task.scheduled:v1",
   "title": "TaskScheduledV1",
-  "description": "A task is given to its pool.",
+  "description": "A task is given to its pool. `tried` tells of the attempts before, oldest first, where an agent's error policy made this one.",
   "x-record": "turn",
   "x-writers": [
    "supervisor"
@@ -7438,6 +7491,34 @@ export const eventSchemas: readonly JsonObject[] = [
      "deadlineAtMs": {
       "type": "integer",
       "minimum": 0
+     },
+     "recovery": {
+      "type": "object",
+      "additionalProperties": false,
+      "description": "Why the attempt is made, where an agent's error policy wants it.",
+      "properties": {
+       "step": {
+        "type": "string",
+        "enum": [
+         "restart",
+         "replace",
+         "escalate"
+        ]
+       },
+       "model": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128,
+        "description": "The model that has taken over."
+       },
+       "mayRetry": {
+        "type": "boolean",
+        "description": "Whether a person may have it tried again; said where one is asked."
+       }
+      },
+      "required": [
+       "step"
+      ]
      }
     },
     "required": [
@@ -7454,6 +7535,9 @@ export const eventSchemas: readonly JsonObject[] = [
     "additionalProperties": false,
     "properties": {
      "input": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "tried": {
       "$ref": "urn:longrein:content:v1"
      }
     },

@@ -4,6 +4,7 @@ import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { FanOut, PlanDefinition, TaskDefinition } from '../../schemas/definitions/plan.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { workersOf } from '../chassis/catalog/plan-agents.ts';
+import { withReplacements } from '../chassis/catalog/recovery-policy.ts';
 import { wantedOf } from './fan-out.ts';
 import type { SupervisorState } from './state.ts';
 
@@ -30,7 +31,8 @@ export function childCatalog(
   part: Part,
 ): JsonValue {
   const { agents: all = {}, tools = {}, models = {} } = catalog ?? {};
-  const names = new Set(workersOf(task).map(({ agent }) => agent));
+  const workers = workersOf(task).map(({ agent }) => agent);
+  const names = new Set(withReplacements(workers, all));
   const agents = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
   const used = new Set(Object.values(agents).flatMap((agent) => agent.tools));
   const pinned: PinnedCatalog = {

@@ -13,6 +13,7 @@ import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { bornBy } from './children.ts';
 import { spreadAt } from './evolve-sessions.ts';
 import { iterated, noLoop } from './loop.ts';
+import { climbed } from './recovery.ts';
 import { isComposite, type LoopState, type SupervisorState, type TaskState } from './state.ts';
 
 export function newTask(
@@ -113,7 +114,7 @@ function afterEvent(before: TaskState, machine: Persisted, event: SeenEvent): Ta
       return { ...rest, dueAtMs: event.data.deadlineAtMs, fired: null, failure: null };
     }
     case 'task.retry-scheduled':
-      return { ...task, dueAtMs: event.data.dueAtMs, fired: null };
+      return { ...task, ...climbed(task, event), dueAtMs: event.data.dueAtMs, fired: null };
     case 'task.completed':
       return { ...task, output: task.needed ? bodyOf(event.content.output) : null };
     case 'task.failed': {

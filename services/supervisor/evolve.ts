@@ -10,6 +10,7 @@ import type { Persisted } from '../../state-machines/fold.ts';
 import { foldSession, sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
+import { recoveryPoliciesOf } from '../chassis/catalog/recovery-policy.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { evolveAsked } from './evolve-asked.ts';
 import { evolveRevision } from './evolve-revision.ts';
@@ -92,7 +93,10 @@ function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>):
   const tasks = plan.tasks.map((task) => newTask(task, plan, catalog.agents ?? {}));
   const { limitedPools } = catalog;
   const limited = limitedPools === undefined ? {} : { limitedPools };
-  const next = { ...state, ...limited, ...replanOf(plan), scope, plan: plan.name, tasks };
+  const recoveries = recoveryPoliciesOf(catalog.agents ?? {});
+  const healing = recoveries === undefined ? {} : { recoveries };
+  const named = { scope, plan: plan.name, tasks };
+  const next = { ...state, ...limited, ...healing, ...replanOf(plan), ...named };
   return withCatalog(next, plan, catalog);
 }
 

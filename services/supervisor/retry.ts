@@ -8,6 +8,7 @@ import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { failIfAbandoned } from './finish.ts';
+import { nextRung, policyOf, reasonOf, withEnd } from './recovery.ts';
 import {
   findTask,
   isComposite,
@@ -52,6 +53,7 @@ function timeOut(proposal: Proposal<SupervisorState>, id: string): void {
 function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: number): void {
   const task = findTask(proposal.state, id);
   if (task?.machine.value !== 'failed' || task.failure === null) return;
+  if (heals(proposal, task, nowMs)) return;
   const attempt = attemptsOf(task.machine);
   const { backoffMs, attemptsMax } = task.definition;
   const another = task.failure.retryable && attempt < attemptsMax && !isComposite(task);
@@ -62,6 +64,26 @@ function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: n
   const dueAtMs = nowMs + backoffOf(backoffMs, attempt, task.failure.seed);
   const next = { task: id, attempt: attempt + 1, dueAtMs, code: task.failure.code };
   proposal.write(event('task.retry-scheduled', next));
+}
+
+/** Whether the error policy of the task's agent has the say, and has said what follows. */
+function heals(proposal: Proposal<SupervisorState>, task: TaskState, nowMs: number): boolean {
+  const { failure } = task;
+  const policy = policyOf(proposal.state, task);
+  if (policy === undefined || failure === null) return false;
+  const rung = nextRung(policy, task, failure);
+  if (rung === undefined) {
+    abandon(proposal, task, withEnd(task, failure));
+    return true;
+  }
+  const attempt = attemptsOf(task.machine);
+  const { backoffMs } = task.definition;
+  const waitMs = rung.step === 'restart' ? backoffOf(backoffMs, attempt, failure.seed) : 0;
+  const next = { task: task.definition.id, attempt: attempt + 1, dueAtMs: nowMs + waitMs };
+  const data = { ...next, code: failure.code, recovery: { ...rung, class: failure.class } };
+  const reason = reasonOf(policy, task, { rung, failure });
+  proposal.write(event('task.retry-scheduled', data, { reason: text(reason) }));
+  return true;
 }
 
 /** A further attempt would start from the first step, and repeat what must not be repeated. */

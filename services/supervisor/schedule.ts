@@ -8,6 +8,7 @@ import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { expand, inputOfChild } from './children.ts';
 import { branchScopes } from './fan-out.ts';
 import { askForLeave, leaveOf } from './pool/permits.ts';
+import { toldTo, workerOf } from './recovery.ts';
 import { abandon } from './retry.ts';
 import { firstRound } from './review.ts';
 import { isRevising } from './revise.ts';
@@ -119,10 +120,13 @@ function scheduleTask(proposal: Proposal<SupervisorState>, task: TaskState, nowM
     abandon(proposal, task, expressionFailure(input));
     return;
   }
-  const { id, pool, agent, priority, timeoutMs } = task.definition;
+  const { id, pool, priority, timeoutMs } = task.definition;
   const attempt = attemptsOf(task.machine) + 1;
+  const { data: recovered, content: told } = toldTo(proposal.state, task);
+  const agent = workerOf(task);
   const data = { task: id, attempt, pool, agent, priority, deadlineAtMs: nowMs + timeoutMs };
-  proposal.write(event('task.scheduled', data, { input: json(input) }));
+  const content = { input: json(input), ...told };
+  proposal.write(event('task.scheduled', { ...data, ...recovered }, content));
 }
 
 /** The first children of a task that is made of others; a loop begins without any, and may wait to be woken. */

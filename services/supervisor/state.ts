@@ -11,10 +11,12 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
+import type { RecoveryPolicy } from '../chassis/catalog/recovery-policy.ts';
 import type { Members } from '../chassis/effects/member.ts';
 import type { GoalTraits, Permit } from './pool/permits.ts';
 import type { PoolLog } from './pool/pool-log.ts';
 import type { KnownQuestion, Waiting } from './questions.ts';
+import type { Ladder } from './recovery.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
 
@@ -53,6 +55,8 @@ export type TaskState = Readonly<{
   loop?: LoopState;
   /** A fan-out whose branches run in child sessions, while it runs. */
   spread?: SpreadState;
+  /** How far its agent's error policy was followed; absent before the first step. */
+  ladder?: Ladder;
   /** Its agent waits for a person: its time stands still. */
   waiting?: Waiting;
 }>;
@@ -157,6 +161,8 @@ export type SupervisorState = Readonly<{
   limitedPools?: readonly string[];
   /** By task: the place of its attempt. */
   permits?: Members<Permit>;
+  /** By agent: what its template says of attempts that fail, where it says anything. */
+  recoveries?: Members<RecoveryPolicy>;
   /** Set in the log of a pool, and nothing else is then. */
   poolLog?: PoolLog;
 }>;

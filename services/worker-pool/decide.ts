@@ -33,6 +33,7 @@ import { modelMove } from './model-loop.ts';
 import type { EmbedRequest, ModelRequest, Move, ToolRequest } from './move.ts';
 import { procedureMove } from './procedure.ts';
 import { askDrafts, askingOf, isQuestion, questionDrafts } from './questions.ts';
+import { recoveryMove } from './recovery.ts';
 import { deliveriesOf } from './requests.ts';
 import { awaitsEarlier, resumed, resumedAgent } from './resume.ts';
 import {
@@ -69,6 +70,8 @@ function resolveModel(state: PoolState, model: string): string {
 }
 
 function moveOf({ definition, entry, state }: Case): Move {
+  const asked = recoveryMove(definition, entry);
+  if (asked !== undefined) return asked;
   const scope = { input: entry.input, context: state.context };
   return definition.kind === 'procedure'
     ? procedureMove(definition, entry, scope)
@@ -89,10 +92,15 @@ function toolDrafts(at: Case, requests: readonly ToolRequest[]): Draft[] {
 }
 
 /** The model of a request: the agent's own, one that takes over, or the one that sums up. */
-function modelOf(definition: ModelAgent, { summarises, fallback }: ModelRequest): string {
+function modelOf(
+  { recovery }: AgentEntry,
+  definition: ModelAgent,
+  { summarises, fallback }: ModelRequest,
+): string {
   if (summarises !== undefined) return definition.context?.summary.model ?? definition.model;
   const others = definition.onError?.models ?? [];
-  return fallback === undefined ? definition.model : (others[fallback - 1] ?? definition.model);
+  const own = recovery?.model ?? definition.model;
+  return fallback === undefined ? own : (others[fallback - 1] ?? own);
 }
 
 /** What a request says beside its messages, where there is something to say. */
@@ -114,7 +122,7 @@ function modelDrafts(at: Case, move: ModelRequest): Draft[] {
   const data = {
     call: callId(session, agent, entry.calls + 1),
     ...{ agent, task, attempt, step: move.step, agentName },
-    model: resolveModel(state, modelOf(definition, move)),
+    model: resolveModel(state, modelOf(entry, definition, move)),
     outputTokensMax: isSummary
       ? (definition.context?.summary.outputTokensMax ?? definition.outputTokensMax)
       : definition.outputTokensMax,

@@ -7,6 +7,7 @@ import { foldAsked, foldCounted } from './context-window.ts';
 import { askedEmbedding, endedEmbedding, isEmbedding } from './evolve-embed.ts';
 import { modelFailureOf } from './failures.ts';
 import { allRefused } from './model-limits.ts';
+import { recovered } from './recovery.ts';
 import type { AgentEntry, ModelProgress } from './state.ts';
 import { spent } from './usage.ts';
 
@@ -106,6 +107,7 @@ export function completedModel(
   const next = { ...answered, ...step };
   return {
     ...counted(entry, definition, { data: seen.data, answer }),
+    ...recovered(entry),
     usage,
     model: next,
     tools: [],

@@ -9,6 +9,7 @@ import { askPerson } from '../chassis/catalog/person-tool.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { answerOf, choicesOf, refusalOf } from '../chassis/effects/questions.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { withVerdict } from './recovery.ts';
 import type { AgentEntry, Failure, Question, Reply, ToolCallEntry, WaitingTimer } from './state.ts';
 
 type Part = Partial<AgentEntry>;
@@ -123,6 +124,7 @@ export function settledPerson(entry: AgentEntry, seen: Settled): Part {
   const { reply: _late, ...unanswered } = known;
   const question = outcome === 'answered' ? known : unanswered;
   const questions = withoutMember(entry.questions ?? {}, id);
+  if (question.about === 'failure') return { questions, ...withVerdict(entry, question, seen) };
   if (question.about !== 'question')
     return { questions, ...(isRefused(question) ? { raiseRefused: true } : {}) };
   const end = endOf(question, seen);

@@ -9,6 +9,7 @@ import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { agentFold } from '../../state-machines/agent/agent-machine.ts';
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { workersOfPlan } from '../chassis/catalog/plan-agents.ts';
+import { withReplacements } from '../chassis/catalog/recovery-policy.ts';
 import { foldEnded } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { type Change, changed, moved, withAgent } from './agent-change.ts';
@@ -22,6 +23,7 @@ import {
 } from './evolve-person.ts';
 import { cancelledTimer, firedTimer, setTimer } from './evolve-timer.ts';
 import { askedTool, endedTool, startedTool } from './evolve-tool.ts';
+import { recoveryIn } from './recovery.ts';
 import { forgetAllEarlier, forgetEarlier, resumed, withoutAgent } from './resume.ts';
 import { type AgentEntry, agentId, newAgent, type PoolState } from './state.ts';
 
@@ -31,7 +33,8 @@ function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): 
   // Those of branches and reviewers, and those that a plan may be given later, stand in the plan alone.
   const all = [...seen.data.tasks, ...workersOfPlan(catalog.plan)];
   const workers = all.filter((one) => one.pool === pool);
-  const names = workers.map(({ agent }) => agent);
+  const own = workers.map(({ agent }) => agent);
+  const names = withReplacements(own, catalog.agents);
   const definitions = Object.fromEntries(
     Object.entries(catalog.agents).filter(([name]) => names.includes(name)),
   );
@@ -41,7 +44,8 @@ function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): 
 function schedule(state: PoolState, seen: SeenEvent<'task.scheduled'>, pool: string): PoolState {
   const { task, attempt, agent: name } = seen.data;
   if (seen.data.pool !== pool || (memberOf(state.attempts, task) ?? 0) >= attempt) return state;
-  const entry = newAgent({ task, attempt, name, input: bodyOf(seen.content.input) });
+  const fresh = newAgent({ task, attempt, name, input: bodyOf(seen.content.input) });
+  const entry = { ...fresh, ...recoveryIn(seen) };
   return {
     ...state,
     agents: withMember(state.agents, agentId(task, attempt), entry),

@@ -16,6 +16,7 @@ import { limitReached, stopped } from './model-limits.ts';
 import { failed, type ModelRequest, type Move, type Scope } from './move.ts';
 import { complaintOf, type Output, outputRules, readOutput } from './output.ts';
 import { moreBudget } from './questions.ts';
+import { noteOf, stepsBefore } from './recovery.ts';
 import { finalFailure } from './resume.ts';
 import type { AgentEntry, Failure, ModelFailure, ToolCallEntry } from './state.ts';
 import { withinWindow } from './window-move.ts';
@@ -52,8 +53,17 @@ function limit(code: string, kind: Failure['class'], message: string): Move {
   return failed({ code, class: kind, retryable: false, message });
 }
 
-/** What the model was not told yet: the results of its calls, or what is wrong with its output. */
+/** What the model was not told yet, and why it is asked again where an attempt before failed. */
 function newMessages(definition: ModelAgent, entry: AgentEntry, scope: Scope): NewMessage[] {
+  const note = noteOf(entry);
+  if (note === undefined) return saidMessages(definition, entry, scope);
+  const isTold = entry.model.answer?.toolCalls.length === 0;
+  const said = isTold ? [] : saidMessages(definition, entry, scope);
+  return [...said, { role: 'user', text: note }];
+}
+
+/** The results of its calls, or what is wrong with its output. */
+function saidMessages(definition: ModelAgent, entry: AgentEntry, scope: Scope): NewMessage[] {
   const { answer } = entry.model;
   if (answer === undefined) return firstMessages(definition, scope);
   if (answer.toolCalls.length > 0)
@@ -104,7 +114,7 @@ function callTools(
 ): Move {
   const { steps } = entry.usage;
   // Not after the calls: nobody would read what they give.
-  if (steps >= definition.stepsMax) return stepsSpent(definition, entry);
+  if (steps - stepsBefore(entry) >= definition.stepsMax) return stepsSpent(definition, entry);
   if (wanted.length > callsPerAnswerMax) {
     const message =
       `The model asked for ${wanted.length} tool calls at once; ` +
@@ -196,11 +206,17 @@ function stoppedBy(definition: ModelAgent, entry: AgentEntry): Move | undefined 
   return moreBudget(definition, entry, stop.failure) ?? stop;
 }
 
+/** Whether an answer that an attempt failed with leads nowhere else: the model has to be told. */
+const isBarren = ({ toolCalls }: ModelAnswer): boolean =>
+  toolCalls.length === 0 || toolCalls.length > callsPerAnswerMax;
+
 /** What follows from the newest answer and what its calls gave. */
 function afterAnswer(definition: ModelAgent, entry: AgentEntry, scope: Scope): Move {
   const { usage, tools, fallback } = entry;
   const next = { step: usage.steps + 1, ...withFallback(fallback) };
   const answer = entry.model.answer as ModelAnswer;
+  if (noteOf(entry) !== undefined && isBarren(answer))
+    return stoppedBy(definition, entry) ?? ask(definition, entry, scope, next);
   if (answer.toolCalls.length === 0) {
     const end = conclude(definition, entry, answer);
     if (!('repair' in end)) return end;

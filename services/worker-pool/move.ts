@@ -31,12 +31,12 @@ export type ModelRequest = Readonly<{
   summarises?: readonly number[];
 }>;
 
-/** Asks a person for something that is no call of the agent. */
+/** Asks a person for something that is no call of the agent: more money, or what to do about a failure. */
 export type PersonRequest = Readonly<{
   kind: 'ask-person';
-  about: 'budget';
+  about: 'budget' | 'failure';
   question: string;
-  amountNanoUsd: number;
+  amountNanoUsd?: number;
 }>;
 
 /** Asks for the vectors of these texts. */

@@ -21,7 +21,7 @@ import {
 
 /** What is asked. `step` is the agent's. */
 export type Asking = Readonly<{
-  about: 'question' | 'budget';
+  about: 'question' | 'budget' | 'failure';
   step: number;
   question: string;
   choices?: readonly string[];

@@ -10,6 +10,7 @@
 import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import { renewed } from './recovery.ts';
 import {
   type AgentEntry,
   agentId,
@@ -93,8 +94,11 @@ export function forgetEarlier(state: PoolState, task: string): PoolState {
 export const forgetAllEarlier = (state: PoolState): PoolState =>
   state.earlier === undefined ? state : without(state, {});
 
-const earlierOf = (state: PoolState, { task }: AgentEntry): AgentEntry | undefined =>
-  state.earlier === undefined ? undefined : memberOf(state.earlier, task);
+/** Another agent that takes over has nothing of its own to go on from. */
+function earlierOf(state: PoolState, { task, name }: AgentEntry): AgentEntry | undefined {
+  const earlier = state.earlier === undefined ? undefined : memberOf(state.earlier, task);
+  return earlier?.name === name ? earlier : undefined;
+}
 
 /** R3: whether a call of the attempt before may still tell how it ended. */
 export const awaitsEarlier = (state: PoolState, entry: AgentEntry): boolean =>
@@ -123,8 +127,18 @@ function toolsFor(kind: AgentDefinition['kind'], tools: readonly ToolCallEntry[]
 /** The agent with what the attempt before has; undefined where there is none. */
 export function resumed(state: PoolState, entry: AgentEntry): AgentEntry | undefined {
   const earlier = earlierOf(state, entry);
-  const kind = definitionOf(state, entry)?.kind;
-  if (earlier === undefined || kind === undefined) return undefined;
+  const definition = definitionOf(state, entry);
+  if (earlier === undefined || definition === undefined) return undefined;
+  const goesOn = goingOn(earlier, entry, definition.kind);
+  return entry.recovery === undefined ? goesOn : renewed(definition, goesOn, entry.recovery);
+}
+
+/** What the earlier attempt has, as the state of this one. */
+function goingOn(
+  earlier: AgentEntry,
+  entry: AgentEntry,
+  kind: AgentDefinition['kind'],
+): AgentEntry {
   const { wall: _wall, summary: _summary, questions: _asked, ...kept } = earlier;
   const { answer, finishReason, step = 0 } = earlier.model;
   const talked =

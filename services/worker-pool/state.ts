@@ -13,6 +13,7 @@ import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
 import type { AskedQuestion } from '../chassis/effects/questions.ts';
 import type { ContextLedger } from './context-window.ts';
+import type { Recovery } from './recovery.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
 
@@ -144,6 +145,8 @@ export type AgentEntry = Readonly<{
   /** What a person allowed beyond the agent's own limit of costs; and that nobody allows more. */
   raisedNanoUsd?: number;
   raiseRefused?: true;
+  /** Why this attempt is made, where an error policy wants it. */
+  recovery?: Recovery;
   /** The agent of an earlier attempt whose conversation this one goes on with. */
   continues?: string;
 }>;

@@ -5,4 +5,4 @@ import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
  * forms start again with their first step.
  */
 export const resumesAttempts = (agent: AgentDefinition | undefined): boolean =>
-  agent?.form === 2 && agent.onError?.attempts !== 'restart';
+  agent?.form !== undefined && agent.onError?.attempts !== 'restart';

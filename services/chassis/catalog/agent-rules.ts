@@ -23,6 +23,7 @@ export function validateAgent(
     ...unknownNames(agent.tools, catalog.tools, 'tool').map(under('tools')),
     ...memoryViolations(agent),
     ...personViolations(agent),
+    ...replacementViolations(agent, catalog),
     ...(agent.kind === 'model'
       ? modelViolations(agent, catalog, checkSchema)
       : procedureViolations(agent, catalog)),
@@ -39,7 +40,8 @@ function memoryViolations({ memory }: AgentDefinition): Violation[] {
 
 function personViolations({ person, tools, onError }: AgentDefinition): Violation[] {
   if (person === undefined) return [];
-  const asks = tools.includes(askPerson) || onError?.budgetAskNanoUsd !== undefined;
+  const asks =
+    tools.includes(askPerson) || (onError?.budgetAskNanoUsd ?? onError?.escalate) !== undefined;
   const silent: Violation = {
     path: ['person'],
     reason: `The agent says whom to ask, but never asks: its tools do not list "${askPerson}".`,
@@ -54,6 +56,21 @@ function personViolations({ person, tools, onError }: AgentDefinition): Violatio
     fix: 'Say with "timeoutMs" how long a person may take, or remove "escalateTo" and "default".',
   };
   return [...(asks ? [] : [silent]), ...(endless ? [noEnd] : [])];
+}
+
+function replacementViolations(
+  { name, onError }: AgentDefinition,
+  catalog: CatalogNames,
+): Violation[] {
+  return (onError?.replaceWith ?? []).flatMap((one, index) => {
+    const path = ['onError', 'replaceWith', index];
+    if ('model' in one) return modelName(one.model, catalog).map(under(...path, 'model'));
+    if (one.agent !== name)
+      return unknownName(one.agent, catalog.agents, 'agent').map(under(...path, 'agent'));
+    const reason = `The agent "${name}" would take over from itself.`;
+    const fix = 'Name another agent, or let "restart" say how often this one begins again.';
+    return [{ path: [...path, 'agent'], reason, fix }];
+  });
 }
 
 function modelViolations(

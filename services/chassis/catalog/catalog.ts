@@ -11,6 +11,7 @@ import { givesPermits, type PoolDefinition } from '../../../schemas/definitions/
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { workersOfPlan } from './plan-agents.ts';
 import type { CatalogProblem } from './problem.ts';
+import { replacementModelsOf, withReplacements } from './recovery-policy.ts';
 import type { CatalogNames } from './rules.ts';
 
 export type CatalogParts = Readonly<{
@@ -69,7 +70,7 @@ export function createCatalog(parts: CatalogParts, findings: CatalogFindings): C
 }
 
 function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
-  const agents = pick(parts.agents, agentNames(plan));
+  const agents = pick(parts.agents, agentNames(plan, parts));
   const used = Object.values(agents);
   const aliases = used.flatMap(modelsOf);
   const limitedPools = limitedOf(plan, parts.pools);
@@ -97,7 +98,7 @@ function limitedOf(plan: PlanDefinition, pools: readonly PoolDefinition[]): read
 /** Everything that a plan uses, as keys of `fileOf`. */
 function keysOf(planName: string, parts: CatalogParts): string[] {
   const plan = own(parts.plans, planName);
-  const agents = plan === undefined ? [] : agentNames(plan);
+  const agents = plan === undefined ? [] : agentNames(plan, parts);
   const used = agents.flatMap((name) => own(parts.agents, name) ?? []);
   const tools = used.flatMap((agent) => agent.tools);
   const runners = tools.flatMap((name) => own(parts.tools, name)?.runner ?? []);
@@ -124,12 +125,17 @@ function modelsOf(agent: AgentDefinition): readonly string[] {
   return [
     model,
     ...(onError?.models ?? []),
+    ...replacementModelsOf(agent),
     ...(context === undefined ? [] : [context.summary.model]),
   ];
 }
 
-function agentNames(plan: PlanDefinition): string[] {
-  return workersOfPlan(plan).map(({ agent }) => agent);
+/** Those that the plan names, and those that may take over from them. */
+function agentNames(plan: PlanDefinition, { agents }: CatalogParts): readonly string[] {
+  return withReplacements(
+    workersOfPlan(plan).map(({ agent }) => agent),
+    agents,
+  );
 }
 
 /** The named members that exist, by name order, so that the same files give the same bytes. */

@@ -7,7 +7,6 @@ import type {
   AgentDefinition,
   ContextPolicy,
   Embedding,
-  ErrorPolicy,
   ModelAgent,
   PersonPolicy,
   ProcedureAgent,
@@ -30,6 +29,7 @@ import type {
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { askPerson } from './person-tool.ts';
+import { completeOnError, formOf, type WrittenErrorPolicy } from './written-error-policy.ts';
 import { completeFanOut, type WrittenFanOut } from './written-fan-out.ts';
 
 type Optional<T, K extends keyof T> = Readonly<Omit<T, K> & Partial<Pick<T, K>>>;
@@ -69,7 +69,7 @@ export type WrittenPlan = Readonly<
 type WrittenContext = Partial<Omit<ContextPolicy, 'summary'>> &
   Readonly<{ tokensMax: number; summary?: Partial<ContextPolicy['summary']> }>;
 type Written<T extends AgentDefinition> = Omit<T, 'form' | 'onError' | 'person'> &
-  Readonly<{ onError?: Partial<ErrorPolicy>; person?: Partial<PersonPolicy> }>;
+  Readonly<{ onError?: WrittenErrorPolicy; person?: Partial<PersonPolicy> }>;
 export type WrittenModelAgent = Omit<
   Optional<
     Written<ModelAgent>,
@@ -214,8 +214,6 @@ const modelAgentDefaults = {
   refusedStepsMax: 3,
 } as const;
 
-const errorDefaults = { attempts: 'resume', tools: 'tell', models: [] } as const;
-
 const instructions =
   'Sum up this part of a conversation between an assistant and its tools, for the assistant itself, which will not see ' +
   'it again: what was found, decided and tried without success, with names and figures. Write nothing else.';
@@ -229,17 +227,19 @@ type WrittenAsking = Pick<WrittenModelAgent, 'tools' | 'person' | 'onError'>;
 
 /** Nothing for an agent that asks nobody: it stays as it was before agents could. */
 function completePerson({ tools = [], person, onError }: WrittenAsking) {
-  const asks = tools.includes(askPerson) || onError?.budgetAskNanoUsd !== undefined;
+  const asks =
+    tools.includes(askPerson) || (onError?.budgetAskNanoUsd ?? onError?.escalate) !== undefined;
   if (!asks && person === undefined) return {};
   return { person: { escalateTo: [], ...person } };
 }
 
 function completeModelAgent(whole: WrittenModelAgent): ModelAgent {
-  const { context, onError, person: _person, ...written } = whole;
+  const { context, onError: said, person: _person, ...written } = whole;
   const output = written.outputSchema === undefined ? 'text' : 'json';
+  const onError = completeOnError(said);
   return {
-    ...{ ...modelAgentDefaults, output, ...written, form: 2 },
-    onError: { ...errorDefaults, ...onError },
+    ...{ ...modelAgentDefaults, output, ...written, form: formOf(onError) },
+    onError,
     ...completePerson(whole),
     ...(context === undefined ? {} : { context: completeContext(context, written.model) }),
   };
@@ -260,9 +260,9 @@ export function completeAgent(written: WrittenAgent): AgentDefinition {
     const complete = 'embed' in step ? completeEmbedding(step) : step;
     return when === undefined ? complete : { ...complete, when: condition(when) };
   });
-  const onError = { ...errorDefaults, tools: 'fail', ...written.onError } as const;
+  const onError = completeOnError(written.onError, 'fail');
   const { person: _person, ...rest } = written;
-  return { ...rest, steps, form: 2, onError, ...completePerson(written) };
+  return { ...rest, steps, form: formOf(onError), onError, ...completePerson(written) };
 }
 
 const toolDefaults = { timeoutMs: 30_000, argumentBytesMax: 262_144, resultBytesMax: 1_048_576 };

@@ -165,6 +165,12 @@ function childLine(event: SeenEvent, tasks: Map<string, number>): Line | undefin
   }
 }
 
+/** When a task is tried again, and why where an error policy wants it. */
+function againText({ data, content, atMs }: SeenEvent<'task.retry-scheduled'>): string {
+  const when = `again in ${duration(Math.max(0, data.dueAtMs - atMs))}`;
+  return content?.reason === undefined ? when : joined(when, words(content.reason));
+}
+
 function personLine(event: SeenEvent): Line | undefined {
   switch (event.type) {
     case 'person.asked': {
@@ -223,7 +229,7 @@ function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefine
     case 'task.failed':
       return bad('task', event.data.task, joined(event.data.code, words(event.content.message)));
     case 'task.retry-scheduled':
-      return busy('task', event.data.task, `again in ${duration(event.data.dueAtMs - event.atMs)}`);
+      return busy('task', event.data.task, againText(event));
     case 'task.abandoned':
       return bad(
         'task',

@@ -1,0 +1,60 @@
+/** How the agents of a plan heal themselves: what their templates say, as services want it. Pure. */
+
+import type {
+  AgentDefinition,
+  ErrorPolicy,
+  Replacement,
+} from '../../../schemas/definitions/agent.ts';
+import { resumesAttempts } from './agent-form.ts';
+
+/** `resumes`: a further attempt of the same agent goes on from what is recorded. */
+export type RecoveryPolicy = Readonly<{
+  restart: number;
+  replaceWith: readonly Replacement[];
+  escalationsMax: number;
+  resumes: boolean;
+}>;
+
+/** Whether a template says how its agents are healed. */
+export const heals = ({ restart, replaceWith, escalate }: Partial<ErrorPolicy>): boolean =>
+  (restart ?? replaceWith ?? escalate) !== undefined;
+
+/** The policy of an agent; undefined where the plan's attempts are all that it has. */
+export function recoveryPolicyOf(agent: AgentDefinition): RecoveryPolicy | undefined {
+  const { form, onError } = agent;
+  if (form !== 3 || onError === undefined || !heals(onError)) return undefined;
+  const { restart = 0, replaceWith = [], escalate } = onError;
+  const escalationsMax = escalate?.timesMax ?? 0;
+  return { restart, replaceWith, escalationsMax, resumes: resumesAttempts(agent) };
+}
+
+/** By name of the agent; undefined where none has a policy. */
+export function recoveryPoliciesOf(
+  agents: Readonly<Record<string, AgentDefinition>>,
+): Readonly<Record<string, RecoveryPolicy>> | undefined {
+  const found = Object.entries(agents).flatMap(([name, agent]) => {
+    const policy = recoveryPolicyOf(agent);
+    return policy === undefined ? [] : [[name, policy] as const];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** The agents that may take over from this one. */
+export const replacementsOf = ({ onError }: AgentDefinition): readonly string[] =>
+  (onError?.replaceWith ?? []).flatMap((one) => ('agent' in one ? [one.agent] : []));
+
+/** The models that may take over. */
+export const replacementModelsOf = ({ onError }: AgentDefinition): readonly string[] =>
+  (onError?.replaceWith ?? []).flatMap((one) => ('model' in one ? [one.model] : []));
+
+/** These agents, and those that may take over from them. */
+export function withReplacements(
+  names: readonly string[],
+  agents: Readonly<Record<string, AgentDefinition>>,
+): readonly string[] {
+  const more = names.flatMap((name) => {
+    const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
+    return agent === undefined ? [] : replacementsOf(agent);
+  });
+  return [...names, ...more];
+}

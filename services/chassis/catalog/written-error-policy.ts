@@ -1,0 +1,26 @@
+/** Error policies of agents as people write them, and what stands in for what they leave out. */
+
+import type { ErrorPolicy } from '../../../schemas/definitions/agent.ts';
+import { heals } from './recovery-policy.ts';
+
+export type WrittenErrorPolicy = Partial<Omit<ErrorPolicy, 'escalate'>> &
+  Readonly<{ escalate?: Partial<NonNullable<ErrorPolicy['escalate']>> }>;
+
+const errorDefaults = { attempts: 'resume', tools: 'tell', models: [] } as const;
+
+const escalationDefaults = { timesMax: 3 };
+
+/** A policy with what stands in for what it leaves out. */
+export function completeOnError(
+  written: WrittenErrorPolicy = {},
+  tools: ErrorPolicy['tools'] = errorDefaults.tools,
+): ErrorPolicy {
+  const { escalate, ...rest } = written;
+  return {
+    ...{ ...errorDefaults, tools, ...rest },
+    ...(escalate === undefined ? {} : { escalate: { ...escalationDefaults, ...escalate } }),
+  };
+}
+
+/** Templates that say nothing of it stay as they were before agents could heal themselves. */
+export const formOf = (onError: ErrorPolicy): 2 | 3 => (heals(onError) ? 3 : 2);
