@@ -1,5 +1,6 @@
 import { LongreinError } from './chassis/errors.ts';
 import type { ServiceFactory } from './chassis/host/service-context.ts';
+import type { FailureKeeping } from './event-store/service.ts';
 
 /**
  * The composition root: the only place that knows all services. They never import each other; a host is any set of them.
@@ -30,6 +31,9 @@ const single: Readonly<Record<string, ServiceFactory>> = {
   ),
 };
 
+const eventStore = (failures: FailureKeeping | undefined): ServiceFactory =>
+  loaded(async () => (await import('./event-store/service.ts')).eventStoreKeeping(failures));
+
 const pool = (name: string): ServiceFactory =>
   loaded(async () => (await import('./worker-pool/service.ts')).createWorkerPool(name));
 
@@ -56,19 +60,21 @@ export type Installation = Readonly<{
   pools: readonly string[];
   /** Without a ClickHouse, `all` leaves the event store out; by its name it still says what it misses. */
   clickhouse: boolean;
+  /** How the event store keeps what people will want to see of a session that failed. */
+  failures?: FailureKeeping;
 }>;
 
 /** The factories of the named services. Throws LongreinError SERVICE_UNKNOWN or POOL_UNKNOWN. */
 export function factoriesOf(
   names: readonly string[],
-  { pools, clickhouse }: Installation,
+  { pools, clickhouse, failures }: Installation,
 ): readonly ServiceFactory[] {
   const everything = serviceNames.filter((name) => clickhouse || name !== 'event-store');
   const wanted = names.includes('all') ? everything : names;
   return [...new Set(wanted)].flatMap((name) => {
     if (name === 'worker-pool' || name.startsWith('worker-pool:'))
       return poolFactories(name, pools);
-    const factory = single[name];
+    const factory = name === 'event-store' ? eventStore(failures) : single[name];
     if (factory === undefined) throw unknownService(name);
     return [factory];
   });

@@ -9,6 +9,13 @@ import type { ContextWindow } from './context.ts';
 
 type Message = ContextWindow['messages'][number];
 
+/** A window as far as people see it: one of the log, or one that was kept. */
+type ShownWindow = Omit<ContextWindow, 'request' | 'outcome'> &
+  Readonly<{
+    request: Readonly<{ place: string }>;
+    outcome?: Readonly<{ place: string; event: Readonly<{ type: string }> }>;
+  }>;
+
 function saidBy(message: Message): readonly string[] {
   switch (message.role) {
     case 'tool': {
@@ -34,13 +41,13 @@ function messageLines(message: Message, tokens: number, options: RowOptions): re
   return ['', head, ...fit];
 }
 
-function tokensText({ tokens }: ContextWindow): string {
+function tokensText({ tokens }: ShownWindow): string {
   const { input, output, estimated } = tokens;
   if (input === undefined) return `${estimated} in by estimate; nobody answered`;
   return `${input} in and ${output ?? 0} out, counted by the provider (${estimated} in by estimate)`;
 }
 
-export function contextLines(window: ContextWindow, options: RowOptions = {}): readonly string[] {
+export function contextLines(window: ShownWindow, options: RowOptions = {}): readonly string[] {
   const { palette = plainPalette } = options;
   const { agent, attempt, step, request, outcome, model, tools, tokens } = window;
   const end = outcome === undefined ? 'not answered' : `${outcome.event.type} at ${outcome.place}`;
@@ -70,4 +77,20 @@ export function contextDocument(window: ContextWindow) {
     request: placed(request),
     ...(outcome === undefined ? {} : { outcome: placed(outcome) }),
   };
+}
+
+type Kept = Omit<ContextWindow, 'request' | 'outcome'> &
+  Readonly<{
+    request: Readonly<{ place: string }>;
+    outcome?: Readonly<{ place: string; type: string }>;
+  }>;
+
+/** The same lines for a document of `contextDocument` that was kept. */
+export function keptLines(document: JsonValue, options: RowOptions = {}): readonly string[] {
+  const { outcome, ...rest } = document as unknown as Kept;
+  const ended =
+    outcome === undefined
+      ? {}
+      : { outcome: { place: outcome.place, event: { type: outcome.type } } };
+  return contextLines({ ...rest, ...ended }, options);
 }

@@ -1,4 +1,4 @@
-import type { SeenEvent } from '../../schemas/event.ts';
+import type { Content, SeenEvent } from '../../schemas/event.ts';
 import { LongreinError } from '../../services/chassis/errors.ts';
 import {
   type ModelCallToMake,
@@ -7,6 +7,7 @@ import {
   requestOf,
 } from '../../services/model-gateway/decide.ts';
 import { estimateTokens } from '../../services/model-gateway/providers/token-estimate.ts';
+import { isMissing } from '../read/contents.ts';
 import { type Happening, type History, numberIn, textIn } from '../read/history.ts';
 
 /** The whole context window of an agent's model call, as the provider got it: folded by the gateway's own fold. */
@@ -67,13 +68,31 @@ function requestAt(history: History, agent: string, at: Happening | undefined): 
   throw new LongreinError('CONTEXT_EMPTY', message, { fix });
 }
 
-/** The gateway's state right after the request: what it would send now. */
-function asked(history: History, request: Request): ModelCallToMake {
+const lacksContent = ({ event }: Happening): boolean =>
+  Object.values(event.content as Readonly<Record<string, Content>>).some(isMissing);
+
+/** The gateway's state right after the request. Throws LongreinError CONTEXT_UNREADABLE where a content is nowhere. */
+function stateAt(history: History, request: Request): ModelGatewayState {
   let state: ModelGatewayState = modelGatewayLogic.initial();
   for (const one of history.whole) {
-    state = modelGatewayLogic.evolve(state, one.event);
+    try {
+      state = modelGatewayLogic.evolve(state, one.event);
+    } catch (cause) {
+      if (!lacksContent(one)) throw cause;
+      const message = `what ${one.place} ${one.event.type} says is not to be had here`;
+      throw new LongreinError('CONTEXT_UNREADABLE', message, {
+        fix: 'it was erased, is sealed with a key that is not here, or its blob is in another store',
+        cause,
+      });
+    }
     if (one === request) break;
   }
+  return state;
+}
+
+/** What the gateway would send now. */
+function asked(history: History, request: Request): ModelCallToMake {
+  const state = stateAt(history, request);
   const found = requestOf(state, request.event.data.call);
   if (found !== undefined) return found;
   const message = `the request ${request.place} came when its work had ended, and was never made`;
@@ -95,7 +114,7 @@ function tokensOf({ messages, tools }: ModelCallToMake, outcome: Happening | und
 
 /**
  * The context window of the newest model call that an agent (`ask.1`, or its task) had asked for at an event; at the end
- * where none is given. Throws LongreinError AGENT_UNKNOWN, CONTEXT_EMPTY; Error where a content is nowhere.
+ * where none is given. Throws LongreinError AGENT_UNKNOWN, CONTEXT_EMPTY, CONTEXT_UNREADABLE.
  */
 export function contextOf(history: History, agent: string, at?: Happening): ContextWindow {
   const request = requestAt(history, agent, at);

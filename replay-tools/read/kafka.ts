@@ -141,6 +141,24 @@ async function sourceAt(
   };
 }
 
+/** Where a session is known to be: a place before its first record, with who owned what there, and where to stop. */
+export type KnownPlace = PartitionName &
+  Readonly<{ from: Readonly<{ offset: number; acceptance: AcceptanceState }>; to: number }>;
+
+/** A session from a place that somebody knows, up to `to`: nothing is searched, and nothing below is read. */
+export function readFromPlace(
+  reading: LogReading,
+  session: string,
+  { topic, partition, from, to }: KnownPlace,
+): SessionSource {
+  const bounds = { low: from.offset, high: to };
+  return {
+    ...{ session, topic, partition, origin: `kafka ${topic}/${partition}` },
+    ...{ from: from.offset, acceptance: from.acceptance, whole: true },
+    records: () => recordsOf(reading, { topic, partition }, { session, bounds }),
+  };
+}
+
 /**
  * A session as it stands in the log now. Without `topic` every session log is searched, in the one partition that the id
  * belongs to. Throws LongreinError SESSION_UNKNOWN, and what the log port throws.

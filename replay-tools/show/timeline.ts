@@ -21,6 +21,8 @@ export type TimelineOptions = RowOptions &
     all?: boolean;
     /** Ends with this event, which is shown in full. */
     at?: Happening;
+    /** Where contexts were kept when the session failed. */
+    kept?: readonly string[];
   }>;
 
 const reasons = {
@@ -110,7 +112,12 @@ function headLines(history: History, options: TimelineOptions): readonly string[
   const { palette = plainPalette, columns } = options;
   const lines = summaryLines(history.judged);
   const error = lines.findIndex(([name]) => name === 'Error');
-  const all = lines.toSpliced(error + 1, 0, ...(error < 0 ? [] : wrongLines(history)));
+  const kept = (options.kept ?? []).map((path) => ['Context', `kept in ${path}`] as const);
+  const all = lines.toSpliced(
+    error + 1,
+    0,
+    ...(error < 0 ? [] : [...wrongLines(history), ...kept]),
+  );
   return all.flatMap(([name, text]) => {
     const line = `${name.padEnd(8)} ${text}`;
     const isWrong = marked.has(name);

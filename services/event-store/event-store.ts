@@ -17,6 +17,7 @@ import {
   sinkSession,
   tokenOf,
 } from './decide.ts';
+import { type FailedSession, type KeepFailed, keepAll } from './failed-sessions.ts';
 import { createInserter, type Inserter } from './insertion.ts';
 import { measureStore, RetentionAlarm, type SourceLag, storeHealth } from './lag.ts';
 import { openSinks } from './openings.ts';
@@ -38,6 +39,8 @@ export type EventStoreOptions = Readonly<{
   onFatal(error: LongreinError): void;
   /** Frees what the table was made of. */
   close?(): Promise<void>;
+  /** Keeps what people will want to see of a session that failed; nothing is kept where nobody does. */
+  keepFailed?: KeepFailed;
 }>;
 
 export type EventStore = HostedService &
@@ -208,14 +211,17 @@ class EventStoreService implements EventStore {
       deadlineAtMs,
       run: async ({ signal }) => {
         const startedMs = clock.nowMs();
-        const insertion = {
-          token: tokenOf(state, { from, to }),
-          rows: () => this.sources.rows(state, { from, to }),
-          signal,
+        let failed: readonly FailedSession[] = [];
+        const read = async () => {
+          const rows = await this.sources.rows(state, { from, to });
+          failed = this.sources.failed(state, { from, to });
+          return rows;
         };
+        const insertion = { token: tokenOf(state, { from, to }), rows: read, signal };
         const rows = await this.inserter.store(insertion).catch(undefinedAtEnd);
         // The process ends before it is stored: whoever owns the log next fixes the same range again.
         if (rows === undefined) return undefined;
+        await keepAll(this.options.ports, this.options.keepFailed, failed);
         return outcome(call, { attempt, rows, durationMs: clock.nowMs() - startedMs });
       },
       notStarted: () => outcome(stored ? call : `${call}/not-started`, { ...nothingDone, attempt }),

@@ -6,6 +6,7 @@ import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import type { AcceptanceState } from '../chassis/protocol/acceptance.ts';
 import { rowsEnough } from './decide.ts';
 import { decodeRecord } from './decoded-record.ts';
+import { type FailedSession, failedIn } from './failed-sessions.ts';
 import { countRows, rowsOf } from './judgement.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PartitionFold } from './partition-fold.ts';
@@ -162,6 +163,13 @@ export class Source {
     return new Promise((resolve) => {
       this.parts.clock.after(0, resolve);
     });
+  }
+
+  /** Sessions that failed in [from, to), as far as it is read and not released. */
+  failed(from: number, to: number): readonly FailedSession[] {
+    return failedIn(this.name, this.ready.range(from, to), (offset) =>
+      this.placeAtOrBefore(offset),
+    );
   }
 
   /** The acceptance state of the newest known place that is not after the offset. */

@@ -4,6 +4,7 @@ import type { HostPorts } from '../chassis/host/ports.ts';
 import { Watermarks } from '../chassis/host/watermarks.ts';
 import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import { type SinkState, serviceName, sinkSession, storedName } from './decide.ts';
+import type { FailedSession } from './failed-sessions.ts';
 import type { SourceLag } from './lag.ts';
 import { Makings } from './makings.ts';
 import { createMemoryBudget } from './memory-budget.ts';
@@ -98,6 +99,11 @@ export class Sources {
     return source.rows(range.from, range.to);
   }
 
+  /** Sessions that failed in a range whose rows were read here. */
+  failed(state: SinkState, { from, to }: { from: number; to: number }): readonly FailedSession[] {
+    return this.entryOf(state).source?.failed(from, to) ?? [];
+  }
+
   /** Stops reading what nobody asks for. */
   closeExcept(owned: (session: string) => boolean): void {
     for (const [session, { state, source }] of this.entries) {
@@ -159,14 +165,9 @@ export class Sources {
     const session = sinkSession(state.topic, state.partition, state.made);
     const known = this.entries.get(session);
     if (known !== undefined) return known;
-    const entry: Entry = {
-      state,
-      source: undefined,
-      problem: undefined,
-      gone: false,
-      markedAt: 0,
-      opened: new Promise(() => undefined),
-    };
+    const opened = new Promise<Source>(() => undefined);
+    const nothing = { source: undefined, problem: undefined, gone: false, markedAt: 0 };
+    const entry: Entry = { ...nothing, state, opened };
     this.entries.set(session, entry);
     entry.opened = this.open(session, entry);
     entry.opened.catch(() => undefined);

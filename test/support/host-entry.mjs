@@ -2,9 +2,10 @@
 import { readRuntimeConfig } from '../../dist/services/chassis/config/runtime-config.js';
 import { mainHost } from '../../dist/services/chassis/host/main.js';
 import { readCatalog } from '../../dist/services/chassis/host/run-host.js';
+import { failureKeeping } from '../../dist/services/console/cli/failure-keeping.js';
 import { factoriesOf } from '../../dist/services/main.js';
 
 const config = readRuntimeConfig();
 const pools = readCatalog(config).pools.map((pool) => pool.name);
 const clickhouse = config.clickhouseUrl !== undefined;
-await mainHost(factoriesOf(process.argv.slice(2), { pools, clickhouse }));
+await mainHost(factoriesOf(process.argv.slice(2), { pools, clickhouse, failures: failureKeeping }));

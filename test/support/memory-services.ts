@@ -11,7 +11,7 @@ import {
 } from '../../services/chassis/host/service-context.ts';
 import type { AnyLogic, SessionMeta } from '../../services/chassis/protocol/service-logic.ts';
 import type { EventTable } from '../../services/event-store/clickhouse.ts';
-import { createEventStore } from '../../services/event-store/service.ts';
+import { createEventStore, type KeepFailed } from '../../services/event-store/service.ts';
 import { createIntake } from '../../services/intake/service.ts';
 import { createJanitor } from '../../services/janitor/service.ts';
 import { type ModelGatewayState, modelGatewayLogic } from '../../services/model-gateway/decide.ts';
@@ -49,6 +49,8 @@ export type ServiceWorld = Readonly<{
   change(logic: AnyLogic): AnyLogic;
   /** What the event store writes to; default: a table that takes everything and keeps nothing. */
   table?: EventTable;
+  /** What the event store of a host keeps of sessions that failed; default: nothing. */
+  keepFailed?: KeepFailed;
   /** What is younger stays, where there is a janitor; default: thirty days. */
   retentionMs?: number;
 }>;
@@ -169,11 +171,12 @@ const nothingKept: EventTable = { insertBatch: async () => undefined };
 
 /** An event store over the table of the world. */
 const playedEventStore =
-  (table: EventTable): ServiceFactory =>
+  ({ table = nothingKept, keepFailed }: ServiceWorld): ServiceFactory =>
   ({ ports }) => {
     const store = createEventStore({
       ports,
       table,
+      ...(keepFailed === undefined ? {} : { keepFailed }),
       prepare: async () => undefined,
       onFatal: (error) => {
         throw error;
@@ -186,9 +189,10 @@ const playedEventStore =
     return { hosted: store, companion: { start, stop: () => store.stop() } };
   };
 
-function factoriesOf(name: string, { catalog, table }: ServiceWorld): ServiceFactory[] {
+function factoriesOf(name: string, world: ServiceWorld): ServiceFactory[] {
   const [kind, pool] = name.split(':');
-  if (name === 'event-store') return [playedEventStore(table ?? nothingKept)];
+  const { catalog } = world;
+  if (name === 'event-store') return [playedEventStore(world)];
   if (name === 'janitor') return [createJanitor];
   if (kind === 'worker-pool')
     return (pool === undefined ? catalog.pools.map((one) => one.name) : [pool]).map(

@@ -33,6 +33,7 @@ import { sessionId } from '../../services/chassis/protocol/ids.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import type { Figures } from '../../services/chassis/telemetry/figures.ts';
 import { derivedTracer } from '../../services/chassis/telemetry/tracer.ts';
+import type { KeepFailed } from '../../services/event-store/service.ts';
 import type { GateRules } from '../../services/model-gateway/gate/rules.ts';
 import type { DayLimit } from '../../services/model-gateway/tranche.ts';
 import type { FakeTool, StartedEffect } from './memory-effects.ts';
@@ -70,6 +71,8 @@ export type MemoryWorldOptions = Readonly<{
   tracer?: Tracer;
   /** Where each host counts. */
   figuresOf?(host: string): Figures;
+  /** What an event store keeps of sessions that failed. */
+  keepFailed?: KeepFailed;
   /** Changes a logic before a host gets it. */
   change?(logic: AnyLogic): AnyLogic;
   startMs?: number;
@@ -148,6 +151,7 @@ export class MemoryWorld {
       model: options.model ?? (() => ({ text: 'Nothing is new.' })),
       ...(options.gateRules === undefined ? {} : { gateRules: options.gateRules }),
       ...(options.dayBudget === undefined ? {} : { dayBudget: options.dayBudget }),
+      ...(options.keepFailed === undefined ? {} : { keepFailed: options.keepFailed }),
       started: this.started,
       change: options.change ?? ((logic) => logic),
     };

@@ -68,9 +68,14 @@ export async function readLogAddress(environment: Environment): Promise<LogAddre
       fix: 'Run `longrein up` for a local stack, or set LONGREIN_BROKERS (host:port, …).',
     });
   }
-  const blobDir = resolve(setting(environment, 'LONGREIN_BLOB_DIR') ?? join(stateDir, 'blobs'));
-  return { brokers, blobDir, stateDir };
+  return { brokers, blobDir: blobDirOf(environment), stateDir };
 }
+
+/** Where hosts of this environment keep blobs, and contexts of sessions that failed. */
+export const blobDirOf = (environment: Environment): string =>
+  resolve(
+    setting(environment, 'LONGREIN_BLOB_DIR') ?? join(localSettings(environment).stateDir, 'blobs'),
+  );
 
 /** Keys that contents are sealed with, as the hosts of this environment have them. */
 export const contentKeysOf = (environment: Environment): ContentKeys =>

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { LongreinError } from '../../../chassis/errors.ts';
-import { contentKeysOf, localSettings, readClickhouseAddress, readLogAddress } from '../config.ts';
+import { blobDirOf, contentKeysOf, localSettings, readClickhouseAddress } from '../config.ts';
 import {
   type Call,
   type CommandSpec,
@@ -69,13 +69,15 @@ async function wantedOf(call: Call): Promise<Wanted> {
 async function storesOf(call: Call) {
   const { removableBlobs } = await import('../../../chassis/content/blobs.ts');
   const { copiesIn } = await import('../erase/files.ts');
-  const { blobDir } = await readLogAddress(call.environment);
+  const { keptOf } = await import('../kept-contexts.ts');
+  const blobDir = blobDirOf(call.environment);
   const exports = listOption(call, 'exports').map((one) => resolve(call.workingDir, one));
   const imports = join(localSettings(call.environment).stateDir, 'imports');
   return {
     keys: contentKeysOf(call.environment),
     blobs: removableBlobs(blobDir),
     copies: await copiesIn(imports, exports),
+    keptOf: (session: string) => keptOf(blobDir, session),
   };
 }
 

@@ -1,7 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type CommandSpec, textOption } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
+import type { JsonValue } from '../../../../schemas/json.ts';
+import { LongreinError } from '../../../chassis/errors.ts';
+import { blobDirOf, contentKeysOf } from '../config.ts';
+import { type Call, type CommandSpec, flagOption, textOption } from '../context.ts';
+import { type ExitCode, exitCodes } from '../exit-code.ts';
 import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
 
 /** The whole context window of an agent. */
@@ -14,13 +17,16 @@ export const replayContext: CommandSpec = {
       about: 'the newest window at this event (12.0); the last if not given',
     },
     { flags: '--out <file>', about: 'write it to a file, as JSON' },
+    { flags: '--kept', about: 'what was kept when the session failed; reads no log' },
     ...sourceOptions,
   ],
   examples: [
     'longrein replay context ses_0f3a9c audit.1 --at 54.0',
     'longrein replay context ses_0f3a9c --out windows.json',
+    'longrein replay context ses_0f3a9c --kept',
   ],
   async run(call) {
+    if (flagOption(call, 'kept')) return await kept(call);
     const { contextOf, contextsOf } = await import('../../../../replay-tools/context/context.ts');
     const { contextDocument, contextLines } = await import(
       '../../../../replay-tools/context/context-text.ts'
@@ -41,10 +47,7 @@ export const replayContext: CommandSpec = {
         () => document,
         () =>
           out === undefined
-            ? windows.flatMap((one, index) => [
-                ...(index === 0 ? [] : ['']),
-                ...contextLines(one, layoutOf(call)),
-              ])
+            ? linesOf(windows.map((one) => contextLines(one, layoutOf(call))))
             : [
                 `Wrote ${out}: ${windows.map((one) => one.agent).join(', ') || 'no agent asked a model'}.`,
               ],
@@ -53,3 +56,40 @@ export const replayContext: CommandSpec = {
     });
   },
 };
+
+/** Windows with a blank line between them. */
+function linesOf(windows: readonly (readonly string[])[]): readonly string[] {
+  if (windows.length === 0) return ['No agent asked a model: there is no context to show.'];
+  return windows.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+type KeptDocument = Readonly<{ session: string; at: string; context: JsonValue }>;
+
+/** The windows that the event store kept of a session that failed. Throws CONTEXT_NOT_KEPT. */
+async function kept(call: Call): Promise<ExitCode> {
+  const { keptOf, readKept } = await import('../kept-contexts.ts');
+  const { keptLines } = await import('../../../../replay-tools/context/context-text.ts');
+  const { sessionOf } = await import('../session-source.ts');
+  const { environment } = call;
+  const session = await sessionOf(environment, call.args[0] ?? '');
+  const paths = await keptOf(blobDirOf(environment), session);
+  if (paths.length === 0)
+    throw new LongreinError('CONTEXT_NOT_KEPT', `no context of ${session} was kept`, {
+      fix: `it did not fail, asked no model before, or another blob directory has it; ask the log: longrein replay context ${session}`,
+    });
+  const keys = contentKeysOf(environment);
+  const documents = await Promise.all(paths.map((path) => readKept(path, keys)));
+  const contexts = documents as unknown as readonly KeptDocument[];
+  tell(
+    call,
+    () => ({ session, paths, contexts }),
+    () =>
+      linesOf(
+        contexts.map(({ at, context }) => [
+          `Kept when the session failed at ${at}`,
+          ...keptLines(context, layoutOf(call)),
+        ]),
+      ),
+  );
+  return exitCodes.done;
+}

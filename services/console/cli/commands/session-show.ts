@@ -1,6 +1,7 @@
 import type { History } from '../../../../replay-tools/read/history.ts';
 import type { SessionSource } from '../../../../replay-tools/read/source.ts';
 import type { TimelineOptions } from '../../../../replay-tools/show/timeline.ts';
+import { blobDirOf } from '../config.ts';
 import { type Call, type CommandSpec, flagOption, listOption, textOption } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { layoutOf, sourceOptions, tell, wantedOf, withHistory } from '../replay-call.ts';
@@ -39,12 +40,14 @@ export const replayShow: CommandSpec = {
 async function show(call: Call): Promise<ExitCode> {
   if (flagOption(call, 'follow')) return await follow(call);
   return await withHistory(call, async (history) => {
-    const options = await optionsOf(call, history);
+    const { keptOf } = await import('../kept-contexts.ts');
+    const kept = await keptOf(blobDirOf(call.environment), history.session);
+    const options = { ...(await optionsOf(call, history)), kept };
     const { timelineLines } = await import('../../../../replay-tools/show/timeline.ts');
     const { filtered } = await import('../../../../replay-tools/show/filter.ts');
     tell(
       call,
-      () => documentOf(history, filtered(history, options)),
+      () => ({ ...documentOf(history, filtered(history, options)), keptContexts: kept }),
       () => timelineLines(history.judged, options),
     );
     return exitCodes.done;

@@ -21,7 +21,8 @@ export const start: CommandSpec = {
     const config = readRuntimeConfig(call.environment);
     const pools = readCatalog(config).pools.map((pool) => pool.name);
     const clickhouse = config.clickhouseUrl !== undefined;
-    await mainHost(factoriesOf(call.args, { pools, clickhouse }));
+    const { failureKeeping } = await import('../failure-keeping.ts');
+    await mainHost(factoriesOf(call.args, { pools, clickhouse, failures: failureKeeping }));
     // From here on the host ends the process itself.
     return await new Promise<never>(() => undefined);
   },

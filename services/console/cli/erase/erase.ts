@@ -21,6 +21,8 @@ export type ErasureParts = Readonly<{
   /** Undefined where this installation has no ClickHouse. */
   clickhouse: ClickHouseClient | undefined;
   copies: ReadonlyMap<string, readonly string[]>;
+  /** Contexts that were kept of a session. */
+  keptOf(session: string): Promise<readonly string[]>;
   deed: Deed;
 }>;
 
@@ -64,7 +66,8 @@ export async function eraseSessions(
     let blobs = 0;
     for (const one of logs.flatMap((log) => [...log.blobs]))
       if (await parts.blobs.remove(one)) blobs += 1;
-    const files = await removeFiles(parts.copies.get(session) ?? []);
+    const kept = await parts.keptOf(session);
+    const files = await removeFiles([...(parts.copies.get(session) ?? []), ...kept]);
     const sealed = logs.some((log) => log.sealed) && !logs.some((log) => log.open);
     const counts = { sealed, blobs, rows: rows.get(session) ?? 0, files };
     const said = { by, reason: reason.slice(0, reasonMax), atMs, ...counts };
