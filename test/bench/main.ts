@@ -6,7 +6,9 @@ import { fairness } from './fairness.ts';
 import { machine, print } from './figures.ts';
 import { flood } from './flood.ts';
 import { gatewayAlone } from './gateway.ts';
+import { groupCommit } from './group-commit.ts';
 import { idleSessions } from './idle-sessions.ts';
+import { lanes } from './lanes.ts';
 import { longSession } from './long-session.ts';
 import { memory } from './memory.ts';
 import { firstEvent, scheduling } from './plans.ts';
@@ -18,7 +20,7 @@ import { turns } from './turns.ts';
 type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
 
 /**
- * Every figure, or those whose names are given: hop, loop, long, flood, steps, plans, fairness, store, gateway,
+ * Every figure, or those whose names are given: hop, loop, commit, long, flood, lanes, steps, plans, fairness, store, gateway,
  * questions, memory, idle. `questions` asks on `--events N` of them.
  */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
@@ -33,8 +35,10 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);
   if (wants('hop')) await turns(config, raw.hopMs);
   if (wants('loop')) await agentLoop(config, raw.appendMs);
+  if (wants('commit')) await groupCommit(config);
   if (wants('long')) await longSession(config);
   if (wants('flood')) await flood(config);
+  if (wants('lanes')) await lanes(config, 10_000);
   if (wants('steps')) await agentSteps(config);
   if (wants('plans')) {
     scheduling();
