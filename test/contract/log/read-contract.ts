@@ -1,8 +1,12 @@
 /** Reading: positions, pauses, and errors that are told instead of skipped. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { InvariantError, LongreinError } from '../../../services/chassis/errors.ts';
 import type { Bench } from './log-contract.ts';
 import { eventually, numbered, quiet, ReadWitness, record, text, upTo } from './log-witness.ts';
+
+/** Longer than the longest wait of a reader at a broker grows to be. */
+const longWaitMs = 4_500;
 
 export function readContract(bench: Bench): void {
   test('a reader begins at the offset that it was given', async () => {
@@ -30,6 +34,29 @@ export function readContract(bench: Bench): void {
     await witness.count(2);
     expect(witness.records.map(text)).toEqual(['first', 'second']);
     expect(witness.errors).toEqual([]);
+  });
+
+  test('a partition that a waiting reader is given, or resumes, is read without delay', async () => {
+    const topic = await bench.topic(3);
+    const log = bench.connect();
+    for (const partition of upTo(3)) await log.append({ topic, partition }, [record('there')]);
+    const witness = new ReadWitness();
+    const reader = await bench.reader(log, witness);
+    reader.assign({ topic, partition: 0 }, 1);
+    reader.assign({ topic, partition: 2 }, 0);
+    await witness.count(1);
+    // By now it waits long for what may come.
+    await sleep(longWaitMs);
+    const startedMs = performance.now();
+    reader.assign({ topic, partition: 1 }, 0);
+    await witness.count(2);
+    reader.pause({ topic, partition: 0 });
+    reader.resume({ topic, partition: 0 });
+    await log.append({ topic, partition: 0 }, [record('came')]);
+    await witness.count(3);
+    expect(performance.now() - startedMs).toBeLessThan(longWaitMs / 2);
+    expect(witness.errors).toEqual([]);
+    expect(witness.interruptions).toEqual([]);
   });
 
   test('what others wrote before own records that are skipped is delivered all the same', async () => {

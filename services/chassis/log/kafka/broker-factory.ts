@@ -47,7 +47,8 @@ export function createBrokerFactory(access: KafkaAccess): BrokerFactory {
       clientId: access.clientId,
       connectionTimeout: access.connectionTimeoutMs,
       requestTimeout: access.requestTimeoutMs,
-      enforceRequestTimeout: true,
+      // `RequestsOnTheWay` does that.
+      enforceRequestTimeout: false,
       logger,
       socketFactory: promptSocket,
     });

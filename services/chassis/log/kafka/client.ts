@@ -41,7 +41,7 @@ export class KafkaConnections {
   readonly #addresses = new Map<number, Address>();
   readonly #brokers = new Map<string, WireBroker>();
   readonly #ready = new WeakSet<WireBroker>();
-  readonly #requests = new RequestsOnTheWay();
+  readonly #requests: RequestsOnTheWay;
   readonly #leaders = new Map<string, ReadonlyMap<number, number>>();
   readonly #lookups = new Map<string, Promise<ReadonlyMap<number, number>>>();
   #closed = false;
@@ -49,6 +49,7 @@ export class KafkaConnections {
   constructor(access: KafkaAccess) {
     this.#seeds = access.brokers.map(parseAddress);
     this.#access = access;
+    this.#requests = new RequestsOnTheWay(access.requestTimeoutMs);
     this.#make = createBrokerFactory(access);
   }
 
@@ -98,18 +99,27 @@ export class KafkaConnections {
   }
 
   /** Sends a request to this node. Throws a retryable LongreinError when it cannot be reached. */
-  ask<Api extends keyof Answers>(nodeId: number, api: Api, args: object): Promise<Answers[Api]> {
-    return this.use(nodeId, (broker) => ask(broker, api, args));
+  ask<Api extends keyof Answers>(
+    nodeId: number,
+    api: Api,
+    args: object,
+    withinMs?: number,
+  ): Promise<Answers[Api]> {
+    return this.use(nodeId, (broker) => ask(broker, api, args), withinMs);
   }
 
-  /** Works with the connected broker; when the work fails, its connections are dropped. */
-  async use<T>(nodeId: number, work: (broker: WireBroker) => Promise<T>): Promise<T> {
+  /** Works with the connected broker; when the work fails or takes too long, its connections are dropped. */
+  async use<T>(
+    nodeId: number,
+    work: (broker: WireBroker) => Promise<T>,
+    withinMs?: number,
+  ): Promise<T> {
     const address = this.#addresses.get(nodeId);
     if (address === undefined) throw brokerUnknown(nodeId);
     let broker: WireBroker | undefined;
     try {
       broker = await this.#connect(address);
-      return await this.#requests.track(broker, work);
+      return await this.#requests.track(broker, work, withinMs);
     } catch (thrown) {
       if (broker === undefined) throw brokerUnreachable([keyOf(address)], thrown);
       this.#drop(broker, thrown);
@@ -143,6 +153,13 @@ export class KafkaConnections {
     }
     dropBroker(broker, toError(reason));
     this.#requests.fail(broker, toError(reason));
+  }
+
+  /** Ends the connection to this node with all that waits on it; the next use connects anew. */
+  cut(nodeId: number): void {
+    const address = this.#addresses.get(nodeId);
+    const broker = address === undefined ? undefined : this.#brokers.get(keyOf(address));
+    if (broker !== undefined) this.#drop(broker, new Error('the wait was interrupted'));
   }
 
   close(): void {

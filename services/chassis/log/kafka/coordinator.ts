@@ -16,6 +16,7 @@ import type { Answers } from './wire.ts';
 
 const MEMBER_ID_REQUIRED = 79;
 const REBALANCE_TIMEOUT_MS = 30_000;
+const JOIN_MARGIN_MS = 5_000;
 
 export type GroupTerms = Readonly<{
   group: string;
@@ -104,14 +105,17 @@ export class GroupCoordinator {
   #join(state: MemberState): Promise<Answers['JoinGroup']> {
     const { generation, owned } = state;
     const metadata = encodeMember(this.#terms.topics, { generation, owned });
-    return this.#ask('JoinGroup', {
+    const rebalanceTimeout = Math.max(REBALANCE_TIMEOUT_MS, this.#terms.sessionTimeoutMs);
+    const request = {
       groupId: this.#terms.group,
       memberId: state.memberId,
       sessionTimeout: this.#terms.sessionTimeoutMs,
-      rebalanceTimeout: Math.max(REBALANCE_TIMEOUT_MS, this.#terms.sessionTimeoutMs),
+      rebalanceTimeout,
       protocolType: 'consumer',
       groupProtocols: [{ name: PROTOCOL_NAME, metadata }],
-    });
+    };
+    // The coordinator answers when the members of before have come, or were given up.
+    return this.#ask('JoinGroup', request, rebalanceTimeout + JOIN_MARGIN_MS);
   }
 
   async #sync(joined: Answers['JoinGroup']): Promise<PartitionName[]> {
@@ -150,8 +154,12 @@ export class GroupCoordinator {
     }
   }
 
-  async #ask<Api extends keyof Answers>(api: Api, args: object): Promise<Answers[Api]> {
+  async #ask<Api extends keyof Answers>(
+    api: Api,
+    args: object,
+    withinMs?: number,
+  ): Promise<Answers[Api]> {
     if (this.#nodeId === undefined) throw new InvariantError('The coordinator was not looked up.');
-    return this.#connections.ask(this.#nodeId, api, args);
+    return this.#connections.ask(this.#nodeId, api, args, withinMs);
   }
 }

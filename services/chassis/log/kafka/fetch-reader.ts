@@ -14,11 +14,11 @@ import { Echo } from './echo.ts';
 import { brokerAnswerError } from './failure.ts';
 import { decodeFetchAnswer } from './fetch-answer.ts';
 import { FetchSession, type SessionFields } from './fetch-session.ts';
+import { LongPoll } from './long-poll.ts';
 import { type Reading, ReadingTable } from './reading.ts';
 import { Backoff, Wake } from './wake.ts';
 import { askFetch } from './wire.ts';
 
-const LONG_POLL_MS = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
 const READ_UNCOMMITTED = 0;
 /** An answer of so many bytes had more to bring than it could: no rest after it. */
@@ -41,7 +41,7 @@ export class FetchReader implements Reader {
   readonly #echo = new Echo();
   readonly #table = new ReadingTable();
   readonly #delivery: Delivery;
-  readonly #loops = new Map<number, { wake: Wake; ended: Promise<void> }>();
+  readonly #loops = new Map<number, { wake: Wake; poll: LongPoll; ended: Promise<void> }>();
   readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   /** Ends a pause in the search for leaders. */
   readonly #search = new Wake();
@@ -83,6 +83,7 @@ export class FetchReader implements Reader {
     if (reading === undefined) return;
     reading.paused = false;
     this.#wakeLoops();
+    if (reading.leader !== undefined) this.#loops.get(reading.leader)?.poll.interrupt();
   }
 
   skip(partition: PartitionName, fromOffset: number, toOffset: number): void {
@@ -166,17 +167,23 @@ export class FetchReader implements Reader {
   }
 
   #startLoop(nodeId: number): void {
-    if (this.#loops.has(nodeId)) return;
+    const running = this.#loops.get(nodeId);
+    // What it waits for does not hold the new partition.
+    if (running !== undefined) {
+      running.poll.interrupt();
+      return;
+    }
     const wake = new Wake();
-    this.#loops.set(nodeId, { wake, ended: this.#readFrom(nodeId, wake) });
+    const poll = new LongPoll(() => this.#connections.cut(nodeId));
+    this.#loops.set(nodeId, { wake, poll, ended: this.#readFrom({ nodeId, wake, poll }) });
   }
 
-  async #readFrom(nodeId: number, wake: Wake): Promise<void> {
-    const session = new FetchSession();
+  async #readFrom({ nodeId, wake, poll }: { nodeId: number; wake: Wake; poll: LongPoll }) {
+    const from = { nodeId, poll, session: new FetchSession() };
     while (!this.#closed) {
       const requested = this.#table.readableAt(nodeId);
       if (requested.length === 0) await wake.wait();
-      else await this.#rest(await this.#readOnce(nodeId, requested, session));
+      else await this.#rest(await this.#readOnce(from, requested));
     }
   }
 
@@ -188,14 +195,12 @@ export class FetchReader implements Reader {
   }
 
   /** Answers how many bytes came. */
-  async #readOnce(
-    nodeId: number,
-    requested: readonly Reading[],
-    session: FetchSession,
-  ): Promise<number> {
+  async #readOnce(from: Source, requested: readonly Reading[]): Promise<number> {
+    const { nodeId, poll, session } = from;
     try {
+      const waitMs = poll.begin(this.#table.somePaused);
       const fetched = await this.#connections.use(nodeId, async (broker) =>
-        decodeFetchAnswer(await askFetch(broker, fetchRequest(session.fields(requested)))),
+        decodeFetchAnswer(await askFetch(broker, fetchRequest(waitMs, session.fields(requested)))),
       );
       if (this.#closed || !session.answered(fetched)) return 0;
       if (fetched.errorCode !== 0) throw brokerAnswerError(fetched.errorCode, 'The fetch');
@@ -203,11 +208,14 @@ export class FetchReader implements Reader {
       if (displaced.error === undefined) this.#backoff.reset();
       else this.#displace(displaced.readings, displaced.error);
       this.#echo.answered(displaced.records);
+      poll.answered(displaced.records);
       return displaced.bytes;
     } catch (thrown) {
       session.reset();
-      if (!this.#closed) this.#displace(requested, toError(thrown));
+      if (!poll.interrupted && !this.#closed) this.#displace(requested, toError(thrown));
       return 0;
+    } finally {
+      poll.end();
     }
   }
 
@@ -221,9 +229,11 @@ export class FetchReader implements Reader {
   }
 }
 
-function fetchRequest(fields: SessionFields): object {
+type Source = Readonly<{ nodeId: number; poll: LongPoll; session: FetchSession }>;
+
+function fetchRequest(maxWaitTime: number, fields: SessionFields): object {
   return {
-    maxWaitTime: LONG_POLL_MS,
+    maxWaitTime,
     minBytes: 1,
     maxBytes: BYTES_MAX,
     isolationLevel: READ_UNCOMMITTED,

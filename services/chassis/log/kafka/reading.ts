@@ -45,6 +45,10 @@ export class ReadingTable {
     return this.#readings.get(partitionKey(reading.name)) === reading;
   }
 
+  get somePaused(): boolean {
+    return [...this.#readings.values()].some(({ paused }) => paused);
+  }
+
   homeless(): Reading[] {
     return [...this.#readings.values()].filter(({ leader }) => leader === undefined);
   }
