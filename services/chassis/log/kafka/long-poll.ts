@@ -26,9 +26,9 @@ export class LongPoll {
     return this.#waitMs;
   }
 
-  /** The answer brought so many records. */
+  /** The answer brought so many records: none means that nothing is lost by waiting longer. */
   answered(records: number): void {
-    this.#waitMs = records > 0 ? SHORT_MS : Math.min(LONG_MS, this.#waitMs * 2);
+    if (records === 0) this.#waitMs = Math.min(LONG_MS, this.#waitMs * 2);
   }
 
   /** The request has ended, however. */

@@ -23,9 +23,11 @@ it('waits longer and longer while nothing comes, up to a limit', () => {
   ]);
 });
 
-it('begins anew when records came', () => {
+it('waits no longer than before when records came', () => {
   const { ask } = polling();
-  expect([0, 0, 3, 0].map((records) => ask(records))).toEqual([200, 400, 800, 200]);
+  expect([0, 0, 3, 1, 0, 0].map((records) => ask(records))).toEqual([
+    200, 400, 800, 800, 800, 1_600,
+  ]);
 });
 
 it('waits a short time only while a partition is paused, since it will be wanted back', () => {
