@@ -18,6 +18,7 @@ import { decidePoolLog, poolLogDeliveries } from './pool/pool-log.ts';
 import { refuseStrays } from './questions.ts';
 import { deliveriesOf } from './relays.ts';
 import { settleAttempts } from './retry.ts';
+import { downcastState, upcastState } from './saved-state.ts';
 import { scheduleDue } from './schedule.ts';
 import { type At, cancelChildren } from './spread.ts';
 import { initialState, isComposite, type SupervisorState } from './state.ts';
@@ -88,7 +89,11 @@ function decideAfterFailure(state: SupervisorState): readonly Draft[] {
 export const supervisorLogic: ServiceLogic<SupervisorState, SupervisorFacts> = {
   name: 'supervisor',
   behaviour: 1,
-  fold: 1,
+  fold: 2,
+  foldWritten: 1,
+  foldsReadable: [1],
+  downcastState,
+  upcastState,
   machines: {
     [sessionFold.id]: sha256(sessionFold.definition),
     [taskFold.id]: sha256(taskFold.definition),

@@ -11,6 +11,7 @@ import { foldSession, sessionIsOver } from '../../state-machines/session/session
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import { recoveryPoliciesOf } from '../chassis/catalog/recovery-policy.ts';
+import { pairedWith, withoutPair, withPair } from '../chassis/effects/sorted-pairs.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { evolveAsked } from './evolve-asked.ts';
 import { evolveRevision } from './evolve-revision.ts';
@@ -178,7 +179,7 @@ function onDelivery(
   event: SeenEvent<'delivery.acknowledged' | 'delivery.refused'>,
 ): SupervisorState {
   const address = addressOf(event.data);
-  if (Object.hasOwn(state.living, address)) return withLiving(state, address, undefined);
+  if (pairedWith(state.living, address) !== undefined) return withLiving(state, address, undefined);
   const isResult = address === state.result;
   if (event.type === 'delivery.refused') {
     if (state.sessions !== undefined && !isResult) return refusedChild(state, event);
@@ -236,9 +237,8 @@ function onDecisionFailed(
 }
 
 function withoutLivingOf(state: SupervisorState, service: string): SupervisorState {
-  const entries = Object.entries(state.living);
-  const kept = entries.filter(([, owner]) => owner !== service);
-  return kept.length === entries.length ? state : { ...state, living: Object.fromEntries(kept) };
+  const kept = state.living.filter(([, owner]) => owner !== service);
+  return kept.length === state.living.length ? state : { ...state, living: kept };
 }
 
 /** Its dead letter has reached its topic when the delivery is acknowledged: the session stays open until then. */
@@ -252,25 +252,24 @@ function withLiving(
   id: string,
   owner: string | undefined,
 ): SupervisorState {
-  if (owner === undefined && !Object.hasOwn(state.living, id)) return state;
-  const { [id]: _gone, ...others } = state.living;
-  return { ...state, living: owner === undefined ? others : { ...others, [id]: owner } };
+  const living =
+    owner === undefined ? withoutPair(state.living, id) : withPair(state.living, id, owner);
+  return living === state.living ? state : { ...state, living };
 }
 
 type TimerEvent = SeenEvent<'timer.set' | 'timer.cancelled' | 'timer.fired'>;
 
 function onTimer(state: SupervisorState, event: TimerEvent): SupervisorState {
   const { timer } = event.data;
+  const known = pairedWith(state.timers, timer);
   if (event.type === 'timer.set') {
-    if (state.timers[timer] === event.data.dueAtMs) return state;
-    // One copy: a wide plan sets a thousand.
-    return { ...state, timers: { ...state.timers, [timer]: event.data.dueAtMs } };
+    const { dueAtMs } = event.data;
+    return known === dueAtMs ? state : { ...state, timers: withPair(state.timers, timer, dueAtMs) };
   }
-  const { [timer]: dueAtMs, ...others } = state.timers;
-  if (dueAtMs === undefined) return state;
-  if (event.type === 'timer.cancelled') return { ...state, timers: others };
-  if (dueAtMs !== event.data.dueAtMs) return state;
-  return onFired({ ...state, timers: others }, event);
+  if (known === undefined) return state;
+  const unset = { ...state, timers: withoutPair(state.timers, timer) };
+  if (event.type === 'timer.cancelled') return unset;
+  return known === event.data.dueAtMs ? onFired(unset, event) : state;
 }
 
 function onFired(state: SupervisorState, event: SeenEvent<'timer.fired'>): SupervisorState {

@@ -69,7 +69,7 @@ export function closeWhenQuiet(
 ): void {
   const { session, delivered, living, sessions = {} } = proposal.state;
   if (Object.keys(sessions).length > 0) return;
-  if (!resultIsOut(session) || !delivered || Object.keys(living).length > 0) return;
+  if (!resultIsOut(session) || !delivered || living.length > 0) return;
   if (Object.values(openCalls).some((call) => call.status === 'claimed')) return;
   proposal.write(event('session.closed', {}));
 }

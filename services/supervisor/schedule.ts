@@ -59,10 +59,12 @@ function skipUnreachable(proposal: Proposal<SupervisorState>): void {
   let skipped = isRunning(proposal.state) && !isRevising(proposal.state);
   while (skipped) {
     skipped = false;
+    const waiting = proposal.state.tasks.filter(({ machine }) => machine.value === 'pending');
+    if (waiting.length === 0) return;
     const values = valuesOf(proposal.state);
-    for (const task of proposal.state.tasks) {
+    for (const task of waiting) {
       const because = task.definition.needs.find((need) => isLost(values.get(need)));
-      if (task.machine.value !== 'pending' || because === undefined) continue;
+      if (because === undefined) continue;
       proposal.write(event('task.skipped', { task: task.definition.id, because }));
       skipped = true;
     }
@@ -72,13 +74,27 @@ function skipUnreachable(proposal: Proposal<SupervisorState>): void {
 const isLost = (value: string | undefined): boolean =>
   value === 'abandoned' || value === 'skipped' || value === 'cancelled';
 
-const valuesOf = (state: SupervisorState): ReadonlyMap<string, string> =>
-  new Map(state.tasks.map((task) => [task.definition.id, task.machine.value]));
+type Values = ReadonlyMap<string, string>;
+
+/** One decision asks for those of the same tasks several times. */
+const knownValues = new WeakMap<SupervisorState['tasks'], Values>();
+
+function valuesOf({ tasks }: SupervisorState): Values {
+  const kept = knownValues.get(tasks);
+  if (kept !== undefined) return kept;
+  const values = new Map(tasks.map((task) => [task.definition.id, task.machine.value]));
+  knownValues.set(tasks, values);
+  return values;
+}
+
+const waits = new Set(['pending', 'retrying']);
 
 function dueTasks(state: SupervisorState): readonly string[] {
   if (!isRunning(state)) return [];
+  const waiting = state.tasks.filter(({ machine }) => waits.has(machine.value));
+  if (waiting.length === 0) return [];
   const values = valuesOf(state);
-  const due = state.tasks
+  const due = waiting
     .filter((task) => isDue(task, values, isRevising(state)))
     .sort((one, other) => other.definition.priority - one.definition.priority);
   return withinParallel(state, due).map((task) => task.definition.id);

@@ -13,6 +13,7 @@ import { sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
 import type { RecoveryPolicy } from '../chassis/catalog/recovery-policy.ts';
 import type { Members } from '../chassis/effects/member.ts';
+import type { SortedPairs } from '../chassis/effects/sorted-pairs.ts';
 import type { GoalTraits, Permit } from './pool/permits.ts';
 import type { PoolLog } from './pool/pool-log.ts';
 import type { KnownQuestion, Waiting } from './questions.ts';
@@ -131,9 +132,9 @@ export type SupervisorState = Readonly<{
   tasks: readonly TaskState[];
   stop: StopReason | null;
   /** Own timers that are set, with their due times. */
-  timers: Readonly<Record<string, number>>;
+  timers: SortedPairs<number>;
   /** Agents and sandboxes that live, with the service that answers for them. */
-  living: Readonly<Record<string, string>>;
+  living: SortedPairs<string>;
   /** Address of the result that counts, and whether it reached the other side. */
   result: string | null;
   delivered: boolean;
@@ -174,8 +175,8 @@ export const initialState: SupervisorState = {
   plan: '',
   tasks: [],
   stop: null,
-  timers: {},
-  living: {},
+  timers: [],
+  living: [],
   result: null,
   delivered: false,
 };

@@ -38,29 +38,42 @@ export function timerOf(task: TaskState): string | undefined {
 export const wakeTimerOf = ({ definition, loop }: TaskState): string =>
   nameOf('wake', definition.id, (loop?.iterations ?? 0) + 1);
 
+type Wanted = readonly (readonly [timer: string, dueAtMs: number])[];
+
+/** What a task wants follows from it alone, and most are as they were at the decision before. */
+const known = new WeakMap<TaskState, Wanted>();
+
+function wantedOf(task: TaskState): Wanted {
+  const kept = known.get(task);
+  if (kept !== undefined) return kept;
+  const wanted: (readonly [string, number])[] = [];
+  const timer = timerOf(task);
+  if (timer !== undefined && task.fired === null && !isWaiting(task))
+    wanted.push([timer, task.dueAtMs]);
+  const wakeAtMs = task.machine.value === 'scheduled' ? task.loop?.wakeAtMs : undefined;
+  if (typeof wakeAtMs === 'number') wanted.push([wakeTimerOf(task), wakeAtMs]);
+  known.set(task, wanted);
+  return wanted;
+}
+
 function wantedTimers(state: SupervisorState): ReadonlyMap<string, number> {
   const wanted = new Map<string, number>();
   if (sessionIsOver(state.session)) return wanted;
   if (state.timeoutAtMs !== null && state.stop === null)
     wanted.set(sessionTimer, state.timeoutAtMs);
-  for (const task of state.tasks) {
-    const timer = timerOf(task);
-    if (timer !== undefined && task.fired === null && !isWaiting(task))
-      wanted.set(timer, task.dueAtMs);
-    const wakeAtMs = task.machine.value === 'scheduled' ? task.loop?.wakeAtMs : undefined;
-    if (typeof wakeAtMs === 'number') wanted.set(wakeTimerOf(task), wakeAtMs);
-  }
+  for (const task of state.tasks)
+    for (const [timer, dueAtMs] of wantedOf(task)) wanted.set(timer, dueAtMs);
   return wanted;
 }
 
 /** Sets what is wanted and not set, takes back what is set and not wanted. */
 export function alignTimers(proposal: Proposal<SupervisorState>): void {
   const wanted = wantedTimers(proposal.state);
-  const set = proposal.state.timers;
-  for (const timer of Object.keys(set).sort()) {
+  const set = new Map(proposal.state.timers);
+  for (const timer of set.keys()) {
     if (!wanted.has(timer)) proposal.write(event('timer.cancelled', { timer }));
   }
   for (const [timer, dueAtMs] of wanted) {
-    if (set[timer] !== dueAtMs) proposal.write(event('timer.set', { timer, dueAtMs }));
+    if (set.get(timer) !== dueAtMs) proposal.write(event('timer.set', { timer, dueAtMs }));
   }
 }

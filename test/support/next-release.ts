@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { BuiltService, ServiceFactory } from '../../services/chassis/host/service-context.ts';
 import { sha256 } from '../../services/chassis/protocol/hash.ts';
 import { createLanguage, type Language } from '../../services/chassis/protocol/language.ts';
+import { foldWrittenBy } from '../../services/chassis/protocol/saved-entry.ts';
 import type { AnyLogic, DecideInput } from '../../services/chassis/protocol/service-logic.ts';
 
 /**
@@ -106,8 +107,8 @@ export function nextLogic(logic: AnyLogic, release: NextRelease = {}): AnyLogic 
     ...logic,
     behaviour: logic.behaviour + 1,
     fold: logic.fold + 1,
-    ...(ownFold ? {} : { foldWritten: logic.fold }),
-    foldsReadable: [logic.fold],
+    foldWritten: ownFold ? logic.fold + 1 : foldWrittenBy(logic),
+    foldsReadable: [foldWrittenBy(logic)],
     machines: Object.fromEntries(
       Object.entries(logic.machines).map(([id, hash]) => [id, sha256(`${hash} next`)]),
     ),
@@ -122,13 +123,14 @@ export function nextLogic(logic: AnyLogic, release: NextRelease = {}): AnyLogic 
     downcastState(state) {
       if (ownFold) return state as JsonValue;
       const { noted } = state as NextState;
-      const inner = withoutNote(state as NextState) as JsonObject;
+      const today = withoutNote(state as NextState);
+      const inner = (logic.downcastState?.(today) ?? today) as JsonObject;
       return { ...inner, notedByNext: [noted.asked, noted.said] };
     },
-    upcastState(saved) {
+    upcastState(saved, fold) {
       const { notedByNext, ...inner } = saved as JsonObject;
       const [asked = 0, said = 0] = (notedByNext ?? []) as readonly number[];
-      return outer(inner, { asked, said });
+      return outer(logic.upcastState?.(inner, fold) ?? inner, { asked, said });
     },
   };
 }

@@ -56,10 +56,8 @@ export function traitsOf({ data }: SeenEvent<'session.opened'>): GoalTraits | un
 function requested(permits: Members<Permit>, seen: SeenEvent<'permit.requested'>): Members<Permit> {
   const { pool, tasks } = seen.data;
   const request = addressOf(seen);
-  return tasks.reduce(
-    (all, { task, attempt }) => withMember(all, task, { pool, attempt, request }),
-    permits,
-  );
+  const asked = tasks.map(({ task, attempt }) => [task, { pool, attempt, request }] as const);
+  return { ...permits, ...Object.fromEntries(asked) };
 }
 
 function granted(permits: Members<Permit>, { data }: SeenEvent<'permit.granted'>): Members<Permit> {
