@@ -12,6 +12,7 @@ import { createFixedCodec } from '../../chassis/log/codec.ts';
 import { contentKeysOf, readLogAddress } from './config.ts';
 import { type Call, flagOption } from './context.ts';
 import { withLog } from './log-client.ts';
+import { viewMaskOf } from './replay-call.ts';
 import { sessionOf, type Wanted } from './session-source.ts';
 
 type Options = Filter & RowOptions;
@@ -24,7 +25,8 @@ export async function followSession(call: Call, wanted: Wanted, options: Options
   await withLog(environment, async (log) => {
     const keys = contentKeysOf(environment);
     const reading = { log, codec: createFixedCodec(), blobs, keys };
-    const source = await readFromLog(reading, session);
+    const read = await readFromLog(reading, session);
+    const source = (await viewMaskOf(call))?.source(read) ?? read;
     const shown = new Shown(call, options);
     await shown.begin(source);
     if (source.later === undefined) return;

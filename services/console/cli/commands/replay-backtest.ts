@@ -5,7 +5,14 @@ import { LongreinError, toError } from '../../../chassis/errors.ts';
 import { sha256 } from '../../../chassis/protocol/hash.ts';
 import { type Call, type CommandSpec, textOption } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
-import { layoutOf, sourceOptions, tell, wantedOf } from '../replay-call.ts';
+import {
+  layoutOf,
+  shownTo,
+  sourceOptions,
+  tell,
+  unmaskedOption,
+  wantedOf,
+} from '../replay-call.ts';
 import { settingOf } from '../replay-settings.ts';
 import { progressOf, sessionsOver } from '../session-choice.ts';
 
@@ -26,6 +33,7 @@ export const replayBacktest: CommandSpec = {
     })),
     { flags: '--sample <n>', about: 'so many of them, always the same ones' },
     { flags: '--state <file>', about: 'kept as it goes: run again with it to go on' },
+    unmaskedOption,
     ...sourceOptions.filter(({ flags }) => flags.startsWith('--source')),
   ],
   examples: [
@@ -43,10 +51,11 @@ export const replayBacktest: CommandSpec = {
     const candidate = candidateOf(await Promise.all(given.map((one) => settingOf(call, one))));
     const sessions = sampled(await sessionsOf(call), textOption(call, 'sample'));
     const verdicts = await runAll(call, { sessions, candidate, key: sha256(given.join('\n')) });
-    const report = reportOf(candidate.says, verdicts);
+    const shown = await shownTo(call, verdicts);
+    const report = reportOf(await shownTo(call, candidate.says), shown);
     tell(
       call,
-      () => ({ ...report, verdicts }),
+      () => ({ ...report, verdicts: shown }),
       () => backtestLines(report, layoutOf(call)),
     );
     return exitCodes.done;

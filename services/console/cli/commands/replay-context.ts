@@ -5,7 +5,14 @@ import { LongreinError } from '../../../chassis/errors.ts';
 import { blobDirOf, contentKeysOf } from '../config.ts';
 import { type Call, type CommandSpec, flagOption, textOption } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-code.ts';
-import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import {
+  layoutOf,
+  shownTo,
+  sourceOptions,
+  tell,
+  unmaskedOption,
+  withView,
+} from '../replay-call.ts';
 
 /** The whole context window of an agent. */
 export const replayContext: CommandSpec = {
@@ -18,6 +25,7 @@ export const replayContext: CommandSpec = {
     },
     { flags: '--out <file>', about: 'write it to a file, as JSON' },
     { flags: '--kept', about: 'what was kept when the session failed; reads no log' },
+    unmaskedOption,
     ...sourceOptions,
   ],
   examples: [
@@ -32,7 +40,7 @@ export const replayContext: CommandSpec = {
       '../../../../replay-tools/context/context-text.ts'
     );
     const { findEvent } = await import('../../../../replay-tools/read/find-event.ts');
-    return await withHistory(call, async (history) => {
+    return await withView(call, async (history) => {
       const agent = call.args[1];
       const at = textOption(call, 'at');
       const event = at === undefined ? undefined : findEvent(history, at);
@@ -79,7 +87,7 @@ async function kept(call: Call): Promise<ExitCode> {
     });
   const keys = contentKeysOf(environment);
   const documents = await Promise.all(paths.map((path) => readKept(path, keys)));
-  const contexts = documents as unknown as readonly KeptDocument[];
+  const contexts = (await shownTo(call, documents)) as unknown as readonly KeptDocument[];
   tell(
     call,
     () => ({ session, paths, contexts }),

@@ -1,6 +1,6 @@
 import { type CommandSpec, flagOption } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, unmaskedOption, withView } from '../replay-call.ts';
 
 /** Two sessions side by side. */
 export const replayDiff: CommandSpec = {
@@ -8,6 +8,7 @@ export const replayDiff: CommandSpec = {
   about: 'two sessions side by side: outcome, cost, time, tokens, and where their paths part',
   options: [
     { flags: '--all', about: 'with the steps that are the same' },
+    unmaskedOption,
     ...sourceOptions.filter(({ flags }) => flags.startsWith('--source')),
   ],
   examples: [
@@ -18,8 +19,8 @@ export const replayDiff: CommandSpec = {
     const { diffOf } = await import('../../../../replay-tools/diff/diff.ts');
     const { diffDocument, diffLines } = await import('../../../../replay-tools/diff/diff-text.ts');
     const [a = '', b = ''] = call.args;
-    const one = await withHistory(call, (history) => history, a);
-    const other = await withHistory(call, (history) => history, b);
+    const one = await withView(call, (history) => history, a);
+    const other = await withView(call, (history) => history, b);
     const diff = diffOf(one, other);
     const all = flagOption(call, 'all');
     tell(

@@ -1,12 +1,12 @@
 import type { CommandSpec } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import { layoutOf, sourceOptions, tell, unmaskedOption, withView } from '../replay-call.ts';
 
 /** Where a failed session went wrong. */
 export const replayFirstFailure: CommandSpec = {
   name: 'first-failure <session>',
   about: 'the first event that made the failure inevitable, and what it led to',
-  options: sourceOptions,
+  options: [unmaskedOption, ...sourceOptions],
   examples: [
     'longrein replay first-failure ses_0f3a9c',
     'longrein replay first-failure session.jsonl --json',
@@ -18,7 +18,7 @@ export const replayFirstFailure: CommandSpec = {
     const { firstFailureLines } = await import(
       '../../../../replay-tools/first-failure/first-failure-text.ts'
     );
-    return await withHistory(call, (history) => {
+    return await withView(call, (history) => {
       const found = firstFailureOf(history);
       const { first, outcome, because, chain, harmless } = found;
       const places = (list: typeof chain) =>

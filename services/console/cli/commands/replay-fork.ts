@@ -13,7 +13,14 @@ import {
 } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { count } from '../figures.ts';
-import { layoutOf, sourceOptions, tell, withHistory } from '../replay-call.ts';
+import {
+  layoutOf,
+  shownTo,
+  sourceOptions,
+  tell,
+  unmaskedOption,
+  withHistory,
+} from '../replay-call.ts';
 
 const options: readonly OptionSpec[] = [
   {
@@ -27,6 +34,7 @@ const options: readonly OptionSpec[] = [
     choices: ['record', 'live'],
   },
   { flags: '--out <file>', about: 'write the fork to a file, which every verb reads' },
+  unmaskedOption,
   ...sourceOptions,
 ];
 
@@ -80,11 +88,13 @@ async function fork(call: Call, pointOf: (history: History) => Happening): Promi
     const answers = mocks === undefined ? {} : { mocks: mocked(mocks) };
     const made = forkAt(history, pointOf(history), { candidate, ...answers });
     const written = await write(call, made);
+    const { source, ...found } = made;
+    const shown = { ...(await shownTo(call, found)), source };
     tell(
       call,
-      () => ({ ...forkDocument(made), ...(written === undefined ? {} : { path: written }) }),
+      () => ({ ...forkDocument(shown), ...(written === undefined ? {} : { path: written }) }),
       () => [
-        ...forkLines(made, layoutOf(call)),
+        ...forkLines(shown, layoutOf(call)),
         ...(written === undefined
           ? []
           : ['', `Wrote ${written}. See it: longrein replay show ${written}`]),

@@ -3,7 +3,7 @@ import { type Call, type CommandSpec, flagOption, textOption, writeJson } from '
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { printFailure } from '../failure.ts';
 import { paletteOf } from '../palette.ts';
-import { sourceOptions, tell, wantedOf } from '../replay-call.ts';
+import { shownTo, sourceOptions, tell, unmaskedOption, wantedOf } from '../replay-call.ts';
 import { progressOf, sessionsOfQuery, sessionsOver } from '../session-choice.ts';
 
 /** Decides a session again and says where it comes out otherwise. */
@@ -18,6 +18,7 @@ export const replayVerify: CommandSpec = {
       flags: '--over <query>',
       about: 'SQL that gives session_id, or a directory of exported sessions',
     },
+    unmaskedOption,
     ...sourceOptions,
   ],
   examples: [
@@ -45,7 +46,10 @@ async function verify(call: Call): Promise<ExitCode> {
   const { withSession } = await import('../session-source.ts');
   const { verifySession } = await import('../../../../replay-tools/verify/verify.ts');
   const { reportLines } = await import('../../../../replay-tools/verify/report-text.ts');
-  const report = await withSession(wantedOf(call), (source) => verifySession(source));
+  const report = await shownTo(
+    call,
+    await withSession(wantedOf(call), (source) => verifySession(source)),
+  );
   if (call.json) writeJson(call, report);
   else {
     const lines = reportLines(report, paletteOf(call.terminal.colors));
@@ -80,7 +84,7 @@ async function gate(call: Call): Promise<ExitCode> {
   const sessions = await chosen(call);
   const progress = progressOf(call, sessions.length);
   const wanted = sessions.map((session) => wantedOf(call, session));
-  const verified = await verifyMany(wanted, progress);
+  const verified = await shownTo(call, await verifyMany(wanted, progress));
   const found = gateOf(verified);
   tell(
     call,

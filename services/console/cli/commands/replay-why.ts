@@ -1,19 +1,27 @@
 import { LongreinError } from '../../../chassis/errors.ts';
 import type { Call, CommandSpec } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
-import { layoutOf, sourceOptions, tell, wantedOf, withHistory } from '../replay-call.ts';
+import {
+  layoutOf,
+  sourceOptions,
+  tell,
+  unmaskedOption,
+  viewMaskOf,
+  wantedOf,
+  withView,
+} from '../replay-call.ts';
 
 /** Why an event came: its causes back to the goal. */
 export const replayWhy: CommandSpec = {
   name: 'why <session> <event>',
   about: 'the chain of causes of an event (12.0), back to the goal',
-  options: sourceOptions,
+  options: [unmaskedOption, ...sourceOptions],
   examples: ['longrein replay why ses_0f3a9c 74.0', 'longrein replay why session.jsonl last'],
   async run(call) {
     const { findEvent } = await import('../../../../replay-tools/read/find-event.ts');
     const { whyOf } = await import('../../../../replay-tools/why/why.ts');
     const { whyLines } = await import('../../../../replay-tools/why/why-text.ts');
-    return await withHistory(call, async (history) => {
+    return await withView(call, async (history) => {
       const event = findEvent(history, call.args[1] ?? '');
       const why = await whyOf(history, event, (session) => openOther(call, session));
       tell(
@@ -33,7 +41,8 @@ async function openOther(call: Call, session: string) {
   const { withSession } = await import('../session-source.ts');
   const { readWhole } = await import('../../../../replay-tools/read/whole.ts');
   try {
-    return await withSession(wanted, readWhole);
+    const mask = await viewMaskOf(call);
+    return await withSession(wanted, (source) => readWhole(mask?.source(source) ?? source));
   } catch (thrown) {
     // Logs of goals are trimmed, and not every source has them.
     if (thrown instanceof LongreinError && thrown.code === 'SESSION_UNKNOWN') return undefined;

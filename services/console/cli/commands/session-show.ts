@@ -4,7 +4,14 @@ import type { TimelineOptions } from '../../../../replay-tools/show/timeline.ts'
 import { blobDirOf } from '../config.ts';
 import { type Call, type CommandSpec, flagOption, listOption, textOption } from '../context.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
-import { layoutOf, sourceOptions, tell, wantedOf, withHistory } from '../replay-call.ts';
+import {
+  layoutOf,
+  sourceOptions,
+  tell,
+  unmaskedOption,
+  wantedOf,
+  withView,
+} from '../replay-call.ts';
 
 const spec: Omit<CommandSpec, 'examples'> = {
   name: 'show <session>',
@@ -17,6 +24,7 @@ const spec: Omit<CommandSpec, 'examples'> = {
     { flags: '--follow', about: 'go on with what happens, until the session ends' },
     { flags: '--full', about: 'with the contents of every event' },
     { flags: '--all', about: 'with housekeeping, and the records that count for nothing, and why' },
+    unmaskedOption,
     ...sourceOptions,
   ],
   run: show,
@@ -39,7 +47,7 @@ export const replayShow: CommandSpec = {
 
 async function show(call: Call): Promise<ExitCode> {
   if (flagOption(call, 'follow')) return await follow(call);
-  return await withHistory(call, async (history) => {
+  return await withView(call, async (history) => {
     const { keptOf } = await import('../kept-contexts.ts');
     const kept = await keptOf(blobDirOf(call.environment), history.session);
     const options = { ...(await optionsOf(call, history)), kept };
