@@ -26,6 +26,7 @@ import type {
 import { keepReasoning } from './reasoning.ts';
 import { createStop, type Stop, stoppedFailure } from './stop.ts';
 import { askStreamed } from './streamed.ts';
+import type { SdkAnswer } from './streamed-answer.ts';
 import { withOutputSchema } from './structured-output.ts';
 import { mapToolNames, type ToolNames } from './tool-names.ts';
 import { usageOf } from './usage.ts';
@@ -50,8 +51,6 @@ export type AiSdkProviderOptions = Readonly<{
   /** False for a server that cannot stream: nobody sees what it says before it has said all. */
   stream?: boolean | undefined;
 }>;
-
-type SdkAnswer = Awaited<ReturnType<typeof askStreamed>>;
 
 /** A provider over the AI SDK. */
 export function createAiSdkProvider(options: AiSdkProviderOptions): ModelProvider {

@@ -11,8 +11,13 @@ export type SdkModel = Parameters<typeof wrapLanguageModel>[0]['model'];
 // OpenAI takes back ids of at most 40 characters.
 const keptCharactersMax = 32;
 
-/** `model`, with ids in each answer that are not empty and differ. */
-export function withDistinctCallIds(model: SdkModel): SdkModel {
+/** One that can be asked for a stream directly, and what comes then. */
+export type StreamModel = ReturnType<typeof wrapLanguageModel>;
+type StreamAnswer = Awaited<ReturnType<StreamModel['doStream']>>;
+export type StreamPart = StreamAnswer['stream'] extends ReadableStream<infer Part> ? Part : never;
+
+/** `model`, with ids in each whole answer that are not empty and differ; a stream's are told apart by who reads it. */
+export function withDistinctCallIds(model: SdkModel): StreamModel {
   const middleware: LanguageModelMiddleware = {
     specificationVersion: 'v3',
     wrapGenerate: async ({ doGenerate }) => {
@@ -20,20 +25,12 @@ export function withDistinctCallIds(model: SdkModel): SdkModel {
       const distinct = distinctIds();
       return { ...answer, content: answer.content.map(distinct) };
     },
-    wrapStream: async ({ doStream }) => {
-      const { stream, ...rest } = await doStream();
-      const distinct = distinctIds();
-      const transform = new TransformStream({
-        transform: (part, controller) => controller.enqueue(distinct(part)),
-      });
-      return { ...rest, stream: stream.pipeThrough(transform) };
-    },
   };
   return wrapLanguageModel({ model, middleware });
 }
 
 /** Changes the ids of the tool calls of one answer, and nothing else. */
-function distinctIds() {
+export function distinctIds() {
   const taken = new Set<string>();
   return <P extends { type: string }>(part: P): P => {
     if (!isToolCall(part)) return part;

@@ -5,7 +5,7 @@
 
 import { type LanguageModelMiddleware, wrapLanguageModel } from 'ai';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import type { SdkModel } from './call-ids.ts';
+import type { StreamModel } from './call-ids.ts';
 import type { ModelRequest, StructuredOutput } from './port.ts';
 
 // Bounds make grammars so large that one answer takes minutes, and some providers refuse them.
@@ -71,10 +71,10 @@ function formatOf({ outputSchema, tools }: ModelRequest, can: StructuredOutput) 
 
 /** `model`, asked for JSON as far as its provider can; itself where the request wants any text. */
 export function withOutputSchema(
-  model: SdkModel,
+  model: StreamModel,
   request: ModelRequest,
   can: StructuredOutput,
-): SdkModel {
+): StreamModel {
   const responseFormat = formatOf(request, can);
   if (responseFormat === undefined) return model;
   const { schema } = responseFormat as { schema?: JsonObject };
