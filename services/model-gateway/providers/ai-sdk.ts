@@ -56,10 +56,23 @@ export type AiSdkProviderOptions = Readonly<{
 export function createAiSdkProvider(options: AiSdkProviderOptions): ModelProvider {
   // The SDK prints warnings to the console; what matters of them is in the outcome.
   Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false);
+  const kept = { ...options, languageModel: keepModels(options.languageModel) };
   return {
     name: options.name,
-    complete: (request) => complete(request, options),
+    complete: (request) => complete(request, kept),
     quote: (use) => quote(use, options),
+  };
+}
+
+const modelsMax = 100;
+
+/** A model holds nothing of its calls, and the SDK builds the schemas of its answers anew with each. */
+function keepModels(make: (model: string) => SdkModel): (model: string) => SdkModel {
+  const models = new Map<string, SdkModel>();
+  return (name) => {
+    const model = models.get(name) ?? make(name);
+    if (models.size < modelsMax) models.set(name, model);
+    return model;
   };
 }
 
