@@ -5,6 +5,7 @@ import { createEventTable, type EventTable } from './clickhouse.ts';
 import type { EventStoreConfig } from './config.ts';
 import { insertFailure } from './insert-failure.ts';
 import { migrate } from './migrations.ts';
+import { type PoolNow, readPoolsNow } from './pools-now.ts';
 
 /** The database behind the event store. */
 export type EventDatabase = Readonly<{
@@ -15,6 +16,8 @@ export type EventDatabase = Readonly<{
    * ClickHouse is away.
    */
   prepare(): Promise<void>;
+  /** What pools have to do at this moment. Throws what the client throws. */
+  poolsNow(): Promise<readonly PoolNow[]>;
   close(): Promise<void>;
 }>;
 
@@ -24,6 +27,7 @@ export function openDatabase(config: EventStoreConfig, logger: Logger): EventDat
   return {
     table: createEventTable(client),
     prepare: () => prepare(client, config, logger),
+    poolsNow: () => readPoolsNow(client),
     close: () => client.close(),
   };
 }

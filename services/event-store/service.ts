@@ -3,6 +3,7 @@ import { readEventStoreConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createEventStore } from './event-store.ts';
 import type { KeepFailed } from './failed-sessions.ts';
+import { measurePools } from './pools-now.ts';
 
 export { createEventStore, type EventStore, type EventStoreOptions } from './event-store.ts';
 export type { FailedSession, KeepFailed } from './failed-sessions.ts';
@@ -37,6 +38,7 @@ export const eventStoreKeeping =
       hosted: store,
       companion: {
         async start(host) {
+          measurePools(ports, database.poolsNow);
           store.attach(host);
           await store.start();
         },

@@ -51,6 +51,7 @@ export const own = {
   outcome: 'longrein.outcome',
   lane: 'longrein.lane',
   topic: 'longrein.topic',
+  pool: 'longrein.pool',
   host: 'longrein.host',
   release: 'longrein.release',
 } as const;

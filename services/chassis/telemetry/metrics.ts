@@ -157,5 +157,24 @@ export const metrics = {
     '{partition}',
     'Partitions that cannot be read into the event store',
   ),
+  poolPending: gauge(
+    'longrein.pool.pending',
+    '{task}',
+    'Tasks that no worker has taken yet',
+    own.pool,
+  ),
+  poolWaiting: gauge(
+    'longrein.pool.waiting',
+    '{task}',
+    'Tasks that wait for a place within the limits of their pool',
+    own.pool,
+  ),
+  poolRunning: gauge('longrein.pool.running', '{task}', 'Tasks whose agent runs', own.pool),
+  poolOldest: gauge(
+    'longrein.pool.pending.oldest',
+    's',
+    'For how long the oldest pending task has waited',
+    own.pool,
+  ),
   memory: gauge('process.memory.usage', 'By', 'Resident memory of the process'),
 } as const satisfies Record<string, Metric>;
