@@ -39,6 +39,10 @@ export function costLines(report: CostReport, options: RowOptions = {}): readonl
   const rows = [...lines, total].map((line) => rowOf(line, total));
   const [head = '', ...rest] = columnLines(columns, rows);
   const notes = [
+    ...report.delegated.map(
+      ({ agent, task, to, kind, outcome, costNanoUsd }) =>
+        `${usd(costNanoUsd)} of it: ${agent} ${kind === 'handoff' ? 'handed on' : 'delegated'} ${task} to ${to} (${outcome}).`,
+    ),
     ...(lostNanoUsd === 0 ? [] : [`${usd(lostNanoUsd)} of it went into attempts that failed.`]),
     ...(lateNanoUsd === 0
       ? []

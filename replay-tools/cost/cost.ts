@@ -27,6 +27,18 @@ export type CostReport = Readonly<{
   lostNanoUsd: number;
   /** Beside the total: what answers cost that came when nobody waited for them. */
   lateNanoUsd: number;
+  /** Of the total: what agents gave to others, and what that cost with all that those gave on. */
+  delegated: readonly DelegatedCost[];
+}>;
+
+/** `agent` gave the task to the agent `to`; nothing is known of the cost of one that has not ended. */
+export type DelegatedCost = Readonly<{
+  agent: string;
+  task: string;
+  to: string;
+  kind: 'delegate' | 'handoff';
+  outcome: string;
+  costNanoUsd: number;
 }>;
 
 type Outcome = Happening &
@@ -91,8 +103,31 @@ function nameOf(history: History, outcome: Outcome, by: CostKey): string | undef
   }
 }
 
+/** The task, and those that came from it by delegation or hand-off. */
+const isPartOf = (task: string | undefined, whole: string): boolean =>
+  task === whole || task?.startsWith(`${whole}/`) === true;
+
+/** Who gave what to whom, in the order of the log. */
+function delegatedIn(history: History, outcomes: readonly Outcome[]): readonly DelegatedCost[] {
+  return history.ofType('task.delegated').flatMap(({ event }) => {
+    if (event.type !== 'task.delegated') return [];
+    const { agent, delegated: task, to, kind } = event.data;
+    const end = history
+      .ofType('task.completed', 'task.abandoned', 'task.cancelled')
+      .find((one) => one.scope.task === task);
+    const costNanoUsd = outcomes
+      .filter(({ scope }) => isPartOf(scope.task, task))
+      .reduce((sum, one) => sum + lineOf('', one).costNanoUsd, 0);
+    const outcome = end?.event.type.replace('task.', '').replace('abandoned', 'failed') ?? 'open';
+    return [{ agent, task, to, kind, outcome, costNanoUsd }];
+  });
+}
+
+/** Agents that ended well: they completed their task, or handed it on. */
 function lost(history: History, outcomes: readonly Outcome[]): number {
   const done = new Set(history.ofType('task.completed').map((one) => textIn(one, 'agent')));
+  for (const one of history.ofType('task.delegated'))
+    if (textIn(one, 'kind') === 'handoff') done.add(textIn(one, 'agent'));
   return outcomes
     .filter(({ scope }) => !done.has(scope.agent ?? ''))
     .reduce((sum, one) => sum + lineOf('', one).costNanoUsd, 0);
@@ -128,5 +163,6 @@ export function costOf(history: History, by: CostKey): CostReport {
     total,
     lostNanoUsd: lost(history, outcomes),
     lateNanoUsd: late(history),
+    delegated: delegatedIn(history, outcomes),
   };
 }

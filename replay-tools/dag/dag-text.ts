@@ -26,11 +26,12 @@ export function fateText({ status, attempts, durationMs, code }: DagTask): strin
 }
 
 function lineOf(task: DagTask, widths: readonly [number, number]): string {
-  const { id, agent, pool, needs, layer, status } = task;
+  const { id, agent, pool, needs, layer, status, made } = task;
   const stem = layer === 0 ? '' : `${'   '.repeat(layer - 1)}└─ `;
   const head = `${stem}${marks[status]} ${id}`.padEnd(widths[0]);
   const fate = fateText(task).padEnd(widths[1]);
-  const needed = needs.length === 0 ? '' : `  needs ${needs.join(', ')}`;
+  const how = made === undefined ? 'needs' : made === 'handoff' ? 'handed on by' : 'delegated by';
+  const needed = needs.length === 0 ? '' : `  ${how} ${needs.join(', ')}`;
   return `${head}  ${fate}  ${agent} of ${pool}${needed}`;
 }
 

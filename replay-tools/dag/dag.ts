@@ -1,3 +1,4 @@
+import { isDelegated, taskOfPlan } from '../../services/chassis/catalog/child-task.ts';
 import { LongreinError } from '../../services/chassis/errors.ts';
 import { type Happening, type History, textIn } from '../read/history.ts';
 
@@ -17,6 +18,8 @@ export type DagTask = Readonly<{
   code: string;
   /** 0 for tasks that need nothing; else one more than the deepest that is needed. */
   layer: number;
+  /** An agent made it; `needs` says which task's. */
+  made?: 'delegate' | 'handoff';
 }>;
 
 const ends: Readonly<Record<string, TaskStatus>> = {
@@ -26,7 +29,7 @@ const ends: Readonly<Record<string, TaskStatus>> = {
   'task.cancelled': 'cancelled',
 };
 
-type Planned = Pick<DagTask, 'id' | 'agent' | 'pool' | 'needs'>;
+type Planned = Pick<DagTask, 'id' | 'agent' | 'pool' | 'needs' | 'made'>;
 
 function fateOf(history: History, { id }: Planned): Omit<DagTask, keyof Planned | 'layer'> {
   const own = history.whole.filter(({ scope }) => scope.task === id);
@@ -59,17 +62,36 @@ function layersOf(tasks: readonly Planned[]): ReadonlyMap<string, number> {
   return layers;
 }
 
-/** The tasks of the accepted plan, in its order. Throws LongreinError PLAN_NONE. */
+/** Tasks that agents made, each below the one whose agent made it, which it belongs to as if it needed it. */
+const delegatedIn = (history: History): readonly Planned[] =>
+  history.ofType('task.delegated').flatMap(({ event }) => {
+    if (event.type !== 'task.delegated') return [];
+    const { delegated: id, to: agent, task, kind: made } = event.data;
+    const scheduled = history.ofType('task.scheduled').find(({ scope }) => scope.task === task);
+    const pool = scheduled === undefined ? '' : textIn(scheduled, 'pool');
+    return [{ id, agent, pool, needs: [task], made }];
+  });
+
+/** The tasks of the accepted plan, in its order, then those that agents made. Throws LongreinError PLAN_NONE. */
 export function dagOf(history: History): readonly DagTask[] {
   const accepted = history.whole.findLast(({ event }) => event.type === 'plan.accepted');
   if (accepted?.event.type !== 'plan.accepted') {
     const message = `${history.session} has no accepted plan`;
     throw new LongreinError('PLAN_NONE', message, { fix: 'see why: longrein replay show' });
   }
-  const { tasks } = accepted.event.data;
+  const planned = accepted.event.data.tasks;
+  const known = new Set(planned.map(({ id }) => id));
+  // What a branch delegates stands below the task that the branch is of.
+  const made = delegatedIn(history).map((one) => ({
+    ...one,
+    needs: one.needs.map((need) =>
+      known.has(need) || isDelegated(need) ? need : taskOfPlan(need),
+    ),
+  }));
+  const tasks: readonly Planned[] = [...planned, ...made];
   const layers = layersOf(tasks);
-  return tasks.map(({ id, agent, pool, needs }) => {
-    const planned = { id, agent, pool, needs };
-    return { ...planned, ...fateOf(history, planned), layer: layers.get(id) ?? 0 };
+  return tasks.map(({ id, agent, pool, needs, made: kind }) => {
+    const one = { id, agent, pool, needs, ...(kind === undefined ? {} : { made: kind }) };
+    return { ...one, ...fateOf(history, one), layer: layers.get(id) ?? 0 };
   });
 }

@@ -61,6 +61,14 @@ const sayAgent: Say = (data) => {
   return pool === '' ? `agent ${agent}` : `agent ${agent} of ${pool}`;
 };
 
+/** Who does which task from now on; or what it came to. */
+const sayDelegated: Say = (data) => {
+  const delegated = textOf(data, 'delegated');
+  if (delegated === '') return undefined;
+  const outcome = textOf(data, 'outcome');
+  return `${textOf(data, 'to')} does ${delegated}${outcome === '' ? '' : ` (${outcome})`}`;
+};
+
 const sayCall: Say = (data) => {
   const call = textOf(data, 'call');
   return call === '' ? undefined : shortId(call);
@@ -98,6 +106,7 @@ const sayLists: Say = ({ tasks, destinations, violations }) => {
 /** What an event is about, first; what it cost and took; what else it says, last. */
 const subjects: readonly Say[] = [
   member('plan', 'plan '),
+  sayDelegated,
   member('tool'),
   member('model'),
   member('timer'),

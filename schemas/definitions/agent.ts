@@ -53,6 +53,30 @@ export type PersonPolicy = Readonly<{
   default?: JsonValue;
 }>;
 
+/** Whom an agent may give parts of its work, and how much of what it has. */
+export type DelegationPolicy = Readonly<{
+  agents: readonly string[];
+  /** How many agents may delegate one below the other; the least of those above holds too. */
+  depthMax: number;
+  /** How many of its delegates work at the same time; the others wait. */
+  parallelMax: number;
+  /** How often the task may be delegated from, all attempts together. */
+  countMax: number;
+  /** The most of what is left of the budgets that one delegate may get, in percent. */
+  budgetPercentMax: number;
+  /** Of one attempt of a delegate; never beyond the time of who delegates. */
+  timeoutMs?: number;
+}>;
+
+/** To whom an agent may give its task away. */
+export type HandoffPolicy = Readonly<{
+  agents: readonly string[];
+  /** What the other one gets to know: what this one says of it, or all that was said. */
+  with: 'summary' | 'conversation';
+  /** How often the task may be handed on until it comes to this agent and with it. */
+  handoffsMax: number;
+}>;
+
 /** What an agent gets of shared memory. There is none yet: only `none` is accepted. */
 export type MemoryPolicy = Readonly<{ kind: 'none' | 'shared' }>;
 
@@ -80,6 +104,9 @@ type AgentPolicies = Readonly<{
   onError?: ErrorPolicy;
   /** There where the agent may ask. */
   person?: PersonPolicy;
+  /** There where the agent may delegate, or hand its task on. */
+  delegates?: DelegationPolicy;
+  handoffs?: HandoffPolicy;
 }>;
 
 /** Declared tool calls, one after another; needs no model. */

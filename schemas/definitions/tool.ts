@@ -5,13 +5,15 @@ export type ToolSideEffects = 'none' | 'read' | 'write' | 'destructive';
 
 /**
  * Who carries a call out: code of this program, a tool of an MCP server, or code that the call
- * brings along. `person`: nobody, the agent waits for an answer; only the built-in `ask_person` has it.
+ * brings along. `person`: nobody, the agent waits for an answer; only the built-in `ask_person` has it. `agent`: another
+ * agent does it; only the built-in `delegate` and `handoff` have it.
  */
 export type ToolRunnerReference =
   | Readonly<{ kind: 'builtin'; name: string }>
   | Readonly<{ kind: 'mcp'; server: string; tool: string }>
   | Readonly<{ kind: 'sandbox'; language: 'javascript' }>
-  | Readonly<{ kind: 'person' }>;
+  | Readonly<{ kind: 'person' }>
+  | Readonly<{ kind: 'agent' }>;
 
 /** A tool as the registry knows it. `inputSchema` and `outputSchema` are JSON Schema objects. */
 export type ToolDefinition = Readonly<{

@@ -245,6 +245,24 @@ spentNanoUsd: number
 }
 }
 /**
+ * What a delegated task may spend of the budgets that it lies in; what it does not spend comes back when it ends.
+ */
+export interface BudgetSetAsideV1 {
+type: "budget.set-aside"
+version: 1
+data: {
+/**
+ * The delegated task.
+ */
+task: string
+setAsideNanoUsd: number
+/**
+ * Of the narrowest budget that it was taken from; absent where it is a part of what its agent may cost alone.
+ */
+leftNanoUsd?: number
+}
+}
+/**
  * A child session spends no more: what it spent of its share, with what lost calls may have cost.
  */
 export interface BudgetSettledV1 {
@@ -357,6 +375,26 @@ record: string
 }
 content: {
 message: ContentV1
+}
+}
+/**
+ * What was delegated has ended, and the agent that waited for it goes on. Its output stands in task.completed.
+ */
+export interface DelegationSettledV1 {
+type: "delegation.settled"
+version: 1
+data: {
+call: string
+agent: string
+task: string
+delegated: string
+to: string
+outcome: ("completed" | "failed" | "cancelled")
+code?: string
+/**
+ * Of all that the other agent did, and those that it delegated to.
+ */
+costNanoUsd: number
 }
 }
 /**
@@ -1845,6 +1883,61 @@ output: ContentV1
 }
 }
 /**
+ * An agent gives another one a task of its own (delegate), or its own task (handoff).
+ */
+export interface TaskDelegatedV1 {
+type: "task.delegated"
+version: 1
+data: {
+/**
+ * The task that is made; called after that of the agent.
+ */
+delegated: string
+kind: ("delegate" | "handoff")
+task: string
+attempt: number
+agent: string
+agentName: string
+call: string
+step: number
+modelCallId?: string
+/**
+ * Name of the agent that works on it.
+ */
+to: string
+/**
+ * From 1 on, over all that were made of the task of the agent.
+ */
+ordinal: number
+/**
+ * How many agents have delegated on the way from the task of the plan.
+ */
+depth: number
+depthMax: number
+/**
+ * How often the task was handed on before and with this one.
+ */
+handoffs: number
+parallelMax?: number
+timeoutMs?: number
+/**
+ * The part that is set aside of what the task of the agent has left.
+ */
+budgetPercent?: number
+/**
+ * No more than this: the part of what is left of the limit of the agent itself.
+ */
+budgetNanoUsdMax?: number
+/**
+ * The other agent goes on with the conversation of this one.
+ */
+conversation?: boolean
+}
+content: {
+input: ContentV1
+}
+}
+/**
  * A task that is made of others gets its branches, its next round or its next iteration.
  */
 export interface TaskExpandedV1 {
@@ -2225,11 +2318,13 @@ export interface TurnEvents {
   'budget.requested': BudgetRequestedV1;
   'budget.reserved': BudgetReservedV1;
   'budget.returned': BudgetReturnedV1;
+  'budget.set-aside': BudgetSetAsideV1;
   'budget.settled': BudgetSettledV1;
   'child.cancelled': ChildCancelledV1;
   'child.opened': ChildOpenedV1;
   'child.requested': ChildRequestedV1;
   'decision.failed': DecisionFailedV1;
+  'delegation.settled': DelegationSettledV1;
   'delivery.acknowledged': DeliveryAcknowledgedV1;
   'delivery.refused': DeliveryRefusedV1;
   'goal.admitted': GoalAdmittedV1;
@@ -2276,6 +2371,7 @@ export interface TurnEvents {
   'task.abandoned': TaskAbandonedV1;
   'task.cancelled': TaskCancelledV1;
   'task.completed': TaskCompletedV1;
+  'task.delegated': TaskDelegatedV1;
   'task.expanded': TaskExpandedV1;
   'task.failed': TaskFailedV1;
   'task.retry-scheduled': TaskRetryScheduledV1;
@@ -2344,12 +2440,14 @@ export const eventTypes = [
   'budget.requested',
   'budget.reserved',
   'budget.returned',
+  'budget.set-aside',
   'budget.settled',
   'child.cancelled',
   'child.ended',
   'child.opened',
   'child.requested',
   'decision.failed',
+  'delegation.settled',
   'delivery.acknowledged',
   'delivery.refused',
   'goal.admitted',
@@ -2419,6 +2517,7 @@ export const eventTypes = [
   'task.abandoned',
   'task.cancelled',
   'task.completed',
+  'task.delegated',
   'task.expanded',
   'task.failed',
   'task.retry-scheduled',

@@ -868,6 +868,56 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:budget.set-aside:v1",
+  "title": "BudgetSetAsideV1",
+  "description": "What a delegated task may spend of the budgets that it lies in; what it does not spend comes back when it ends.",
+  "x-record": "turn",
+  "x-writers": [
+   "model-gateway"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "budget.set-aside"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The delegated task."
+     },
+     "setAsideNanoUsd": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "leftNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Of the narrowest budget that it was taken from; absent where it is a part of what its agent may cost alone."
+     }
+    },
+    "required": [
+     "task",
+     "setAsideNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:budget.settled:v1",
   "title": "BudgetSettledV1",
   "description": "A child session spends no more: what it spent of its share, with what lost calls may have cost.",
@@ -1346,6 +1396,89 @@ export const eventSchemas: readonly JsonObject[] = [
    "version",
    "data",
    "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:delegation.settled:v1",
+  "title": "DelegationSettledV1",
+  "description": "What was delegated has ended, and the agent that waited for it goes on. Its output stands in task.completed.",
+  "x-record": "turn",
+  "x-writers": [
+   "worker-pool"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "delegation.settled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "delegated": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "to": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "outcome": {
+      "type": "string",
+      "enum": [
+       "completed",
+       "failed",
+       "cancelled"
+      ]
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "costNanoUsd": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Of all that the other agent did, and those that it delegated to."
+     }
+    },
+    "required": [
+     "call",
+     "agent",
+     "task",
+     "delegated",
+     "to",
+     "outcome",
+     "costNanoUsd"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
   ]
  },
  {
@@ -7151,6 +7284,157 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:task.delegated:v1",
+  "title": "TaskDelegatedV1",
+  "description": "An agent gives another one a task of its own (delegate), or its own task (handoff).",
+  "x-record": "turn",
+  "x-writers": [
+   "worker-pool"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "task.delegated"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "delegated": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The task that is made; called after that of the agent."
+     },
+     "kind": {
+      "type": "string",
+      "enum": [
+       "delegate",
+       "handoff"
+      ]
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agentName": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "call": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "step": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "modelCallId": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "to": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Name of the agent that works on it."
+     },
+     "ordinal": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "From 1 on, over all that were made of the task of the agent."
+     },
+     "depth": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "How many agents have delegated on the way from the task of the plan."
+     },
+     "depthMax": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "handoffs": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "How often the task was handed on before and with this one."
+     },
+     "parallelMax": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "timeoutMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "budgetPercent": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "The part that is set aside of what the task of the agent has left."
+     },
+     "budgetNanoUsdMax": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "No more than this: the part of what is left of the limit of the agent itself."
+     },
+     "conversation": {
+      "type": "boolean",
+      "description": "The other agent goes on with the conversation of this one."
+     }
+    },
+    "required": [
+     "delegated",
+     "kind",
+     "task",
+     "attempt",
+     "agent",
+     "agentName",
+     "call",
+     "step",
+     "to",
+     "ordinal",
+     "depth",
+     "depthMax",
+     "handoffs"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "input": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "input"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:task.expanded:v1",
   "title": "TaskExpandedV1",
   "description": "A task that is made of others gets its branches, its next round or its next iteration.",
@@ -8866,6 +9150,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:budget.returned:v1"
       },
       {
+       "$ref": "urn:longrein:event:budget.set-aside:v1"
+      },
+      {
        "$ref": "urn:longrein:event:budget.settled:v1"
       },
       {
@@ -8879,6 +9166,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:decision.failed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:delegation.settled:v1"
       },
       {
        "$ref": "urn:longrein:event:delivery.acknowledged:v1"
@@ -9017,6 +9307,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:task.completed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:task.delegated:v1"
       },
       {
        "$ref": "urn:longrein:event:task.expanded:v1"

@@ -5,6 +5,7 @@ import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { endedBecause } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { changedAsides } from './asides.ts';
 import { settledNanoUsd } from './budget.ts';
 import { embeddingOf, heard, summaryOf, talk } from './conversations.ts';
 import { callOfTimer, type ModelCallEntry, type ModelGatewayState } from './state.ts';
@@ -46,12 +47,15 @@ export function spend(
   if (nanoUsd === 0) return state;
   const spent = { ...state, spentNanoUsd: state.spentNanoUsd + nanoUsd };
   if (entry === undefined) return spent;
-  const { tasks, tranches } = state;
+  const { tasks, tranches, asides } = state;
   const owner = taskOfPlan(entry.task);
   const task = tasks === undefined ? undefined : memberOf(tasks, owner);
   const log = entry.budgetLog;
   return {
     ...spent,
+    ...(asides === undefined
+      ? {}
+      : { asides: changedAsides(asides, entry.task, { spentNanoUsd: nanoUsd }) }),
     ...(tasks === undefined || task === undefined
       ? {}
       : {

@@ -151,7 +151,7 @@ function ask(at: Case): Draft[] {
   const { chosen, passedOver } = chooseModel(state, entry, at);
   if (chosen !== undefined) return claim(at, chosen);
   // Money may come back that other calls hold.
-  if (purse.mayGrow && passedOver.some(({ because }) => held.has(because))) return [];
+  if (purse.mayGrow(entry) && passedOver.some(({ because }) => held.has(because))) return [];
   if (!passedOver.some(mayBeAskedLater))
     return [...stopWaiting(at), ...denied(call, hopeless(at, passedOver))];
   return defer(at, passedOver);

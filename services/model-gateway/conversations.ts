@@ -7,8 +7,12 @@ import { conversationFor } from '../chassis/context/model-context.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import type { ModelCallEntry, ModelGatewayState } from './state.ts';
 
-/** `task` where another attempt may go on with it; `over` once its agent is gone. */
-export type KeptConversation = Conversation & Readonly<{ task?: string; over?: true }>;
+/**
+ * `task` where another attempt may go on with it; `over` once its agent is gone; `handedTo` is the task whose agent goes
+ * on with it.
+ */
+export type KeptConversation = Conversation &
+  Readonly<{ task?: string; over?: true; handedTo?: string }>;
 
 type Conversations = Members<KeptConversation>;
 
@@ -36,13 +40,45 @@ export function talk(state: ModelGatewayState, seen: SeenEvent<'model.requested'
   const { agent, agentName, task, embeds } = seen.data;
   const { conversations, resuming = [] } = state;
   if (embeds !== undefined) return conversations;
-  const { over: _over, ...known } = conversationFor(conversations, seen) as KeptConversation;
-  const asked = ask(known, seen);
+  const { over: _over, ...kept } = conversationFor(conversations, seen) as KeptConversation;
+  const asked = ask(withoutHand(kept), seen);
   if (!resuming.includes(agentName)) return withMember(conversations, agent, asked);
   const earlier = Object.entries(conversations).filter(([, one]) => one.over && one.task === task);
   const rest = earlier.reduce((all, [name]) => withoutMember(all, name), conversations);
   return withMember(rest, agent, { ...asked, task });
 }
+
+/** Of who goes on with it, it is a conversation like others. */
+function withoutHand(known: KeptConversation): KeptConversation {
+  if (known.handedTo === undefined) return known;
+  const { handedTo: _to, task: _task, ...rest } = known;
+  return rest;
+}
+
+/** The state after an agent gave its task away with what was said: that stays until the other one has ended. */
+export function withHandedOn(
+  state: ModelGatewayState,
+  { data }: SeenEvent<'task.delegated'>,
+): ModelGatewayState {
+  const { agent, delegated, conversation } = data;
+  const known = memberOf(state.conversations, agent);
+  if (conversation !== true || known === undefined) return state;
+  const kept = { ...known, handedTo: delegated };
+  return { ...state, conversations: withMember(state.conversations, agent, kept) };
+}
+
+/** The state after the end of a task, without a conversation that was handed on with it. */
+export function withoutHandedOn(state: ModelGatewayState, { type, data }: SeenEvent) {
+  if (!type.startsWith('task.') || !('task' in data) || !ends.has(type)) return state;
+  const entries = Object.entries(state.conversations);
+  const left = entries.filter(
+    ([, { handedTo }]) => handedTo === undefined || handedTo !== data.task,
+  );
+  if (left.length === entries.length) return state;
+  return { ...state, conversations: Object.fromEntries(left) };
+}
+
+const ends: ReadonlySet<string> = new Set(['task.completed', 'task.abandoned', 'task.cancelled']);
 
 /** What was said with this answer. Nobody hears one that came after its agent's end, or one that is a summary. */
 export function heard(
@@ -58,13 +94,15 @@ export function heard(
 
 /** The conversations without that of this agent, which did what it was for. */
 export const completed = (conversations: Conversations, agent: string): Conversations =>
-  memberOf(conversations, agent)?.task === undefined
+  memberOf(conversations, agent)?.task === undefined ||
+  memberOf(conversations, agent)?.handedTo !== undefined
     ? conversations
     : withoutMember(conversations, agent);
 
 /** The conversations once this agent is gone: what another attempt may go on with stays. */
 export function dropped({ conversations, ended }: ModelGatewayState, agent: string): Conversations {
   const known = memberOf(conversations, agent);
+  if (known?.handedTo !== undefined && !ended.session) return conversations;
   if (known?.task === undefined || ended.session) return withoutMember(conversations, agent);
   return withMember(conversations, agent, { ...known, over: true });
 }

@@ -12,6 +12,7 @@
 
 import type { SeenEvent } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { isDelegated } from '../chassis/catalog/child-task.ts';
 import { messagesOf, summaryMessages } from '../chassis/context/conversation.ts';
 import { toolsOf } from '../chassis/context/model-context.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
@@ -51,6 +52,7 @@ const answered: ReadonlySet<string> = new Set([
   'budget.refused',
   'tranche.requested',
   'tranche.returned',
+  'task.delegated',
   // So does a child session that ends, or never begins.
   ...['child.requested', 'child.ended', 'child.cancelled', 'delivery.refused'],
   // What was borrowed goes back at the end.
@@ -59,10 +61,15 @@ const answered: ReadonlySet<string> = new Set([
   'session.cancelled',
 ]);
 
-const answers = (seen: SeenEvent): boolean =>
-  seen.type === 'timer.fired'
-    ? callOfTimer(seen.data.timer) !== undefined || seen.data.timer === closingTimer
-    : answered.has(seen.type);
+function answers(seen: SeenEvent): boolean {
+  if (seen.type === 'timer.fired')
+    return callOfTimer(seen.data.timer) !== undefined || seen.data.timer === closingTimer;
+  // What was set aside for it comes back.
+  if (ends.has(seen.type) && 'task' in seen.data) return isDelegated(String(seen.data.task));
+  return answered.has(seen.type);
+}
+
+const ends: ReadonlySet<string> = new Set(['task.completed', 'task.abandoned', 'task.cancelled']);
 
 export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFacts> = {
   name: 'model-gateway',
@@ -144,7 +151,8 @@ function quotesFor(state: ModelGatewayState, call: string, entry: ModelCallEntry
  * budget, or `always` (the day has one).
  */
 export function callsToQuote(state: ModelGatewayState, always = false): readonly QuotedCall[] {
-  if (!always && state.budgetNanoUsd === null && state.tasks === undefined) return [];
+  const { budgetNanoUsd, tasks, asides } = state;
+  if (!always && budgetNanoUsd === null && (tasks ?? asides) === undefined) return [];
   return sortedEntries(state.calls).flatMap(([call, entry]) => quotesFor(state, call, entry));
 }
 

@@ -7,10 +7,17 @@ import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { endedBecause, foldEnded } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { agentRulesOf } from './agent-rules.ts';
+import { changedAsides, foldDelegated, foldEndedTask, foldSetAside } from './asides.ts';
 import { abandonedNanoUsd } from './budget.ts';
 import { claim, failTry, request, reserve, settle, spend, wait } from './calls-fold.ts';
 import { evolveChildren } from './children.ts';
-import { afterSession, completed, dropped } from './conversations.ts';
+import {
+  afterSession,
+  completed,
+  dropped,
+  withHandedOn,
+  withoutHandedOn,
+} from './conversations.ts';
 import { foldLedger } from './ledger.ts';
 import { type ModelCallEntry, type ModelGatewayState, usualLane } from './state.ts';
 import { foldTranches } from './tranche.ts';
@@ -108,11 +115,15 @@ function raise(state: ModelGatewayState, { data }: SeenEvent<'budget.raised'>): 
   const owner = taskOfPlan(data.task);
   const task = memberOf(tasks, owner);
   const raised = task && { ...task, budgetNanoUsd: task.budgetNanoUsd + data.byNanoUsd };
-  if (budgetNanoUsd === null && raised === undefined) return state;
+  const { asides } = state;
+  if (budgetNanoUsd === null && (raised ?? asides) === undefined) return state;
   return {
     ...state,
     budgetNanoUsd: budgetNanoUsd === null ? null : budgetNanoUsd + data.byNanoUsd,
     ...(raised === undefined ? {} : { tasks: withMember(tasks, owner, raised) }),
+    ...(asides === undefined
+      ? {}
+      : { asides: changedAsides(asides, data.task, { raisedNanoUsd: data.byNanoUsd }) }),
   };
 }
 
@@ -196,6 +207,13 @@ function evolveSession(state: ModelGatewayState, seen: SeenEvent): ModelGatewayS
     case 'agent.cleaned-up':
       return dropAgent(state, seen.data.agent);
     default:
-      return foldEnding(state, seen);
+      return foldWork(state, seen);
   }
+}
+
+/** Delegated work, and what ends. */
+function foldWork(state: ModelGatewayState, seen: SeenEvent): ModelGatewayState {
+  if (seen.type === 'task.delegated') return foldDelegated(withHandedOn(state, seen), seen);
+  if (seen.type === 'budget.set-aside') return foldSetAside(state, seen);
+  return foldEnding(foldEndedTask(withoutHandedOn(state, seen), seen), seen);
 }

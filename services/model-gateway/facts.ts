@@ -7,6 +7,7 @@ import type { Draft } from '../../schemas/event.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
+import { setAsides } from './asides.ts';
 import type { Quotes } from './budget.ts';
 import { allotments, settlement } from './children.ts';
 import { answerCall, type Case } from './claims.ts';
@@ -74,7 +75,7 @@ export function answerAll(
     for (const { model } of claimedIn(drafts)) used.set(model, (used.get(model) ?? 0) + 1);
     return drafts;
   });
-  const allotted = allotments(state, purse);
+  const allotted = [...setAsides(state, purse), ...allotments(state, purse)];
   const asked = limit === undefined ? [] : askDrafts(state, purse.want, { limit, nowMs, session });
   const after = withoutDenied(state, answers);
   return [...answers, ...allotted, ...asked, ...returnDrafts(after, nowMs), ...settlement(after)];

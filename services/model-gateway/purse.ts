@@ -1,8 +1,9 @@
 /** Money while a decision hands it out, call by call: of the session, of its tasks, of the day. */
 
-import { taskOfPlan } from '../chassis/catalog/child-task.ts';
-import { memberOf } from '../chassis/effects/member.ts';
+import { delegatedBy, taskOfPlan } from '../chassis/catalog/child-task.ts';
+import { memberOf, withMember } from '../chassis/effects/member.ts';
 import { budgetLogId } from '../chassis/protocol/ids.ts';
+import { type Asides, asideOf, delegatorsOf } from './asides.ts';
 import { heldNanoUsd, type Quote } from './budget.ts';
 import { heldByChildren } from './children.ts';
 import type { NotAskedBecause } from './route.ts';
@@ -11,6 +12,9 @@ import { type DayLimit, dayOf, type Tranche, type Want } from './tranche.ts';
 
 export type Day = Readonly<{ limit: DayLimit; tenant: string; nowMs: number }>;
 
+const isWithin = (task: string, delegated: string): boolean =>
+  task === delegated || task.startsWith(`${delegated}/`);
+
 export class Purse {
   private readonly state: ModelGatewayState;
   private readonly day: Day | undefined;
@@ -18,11 +22,14 @@ export class Purse {
   /** What this decision took so far, by pot. */
   private readonly taken = new Map<string, number>();
   private wanted: Want | undefined;
+  /** With what this decision sets aside. */
+  private asides: Asides;
 
   constructor(state: ModelGatewayState, day?: Day) {
     this.state = state;
     this.day = day;
     this.held = heldNanoUsd(state);
+    this.asides = state.asides ?? {};
   }
 
   /** What is left of the goal's budget; 0 where it set none. */
@@ -30,9 +37,11 @@ export class Purse {
     return this.sessionLeft() ?? 0;
   }
 
-  /** Whether money may come back that calls hold. */
-  get mayGrow(): boolean {
-    return this.held > 0;
+  /** Whether money may come back to the budget of this call: of other calls, and of delegates that it does not belong to. */
+  mayGrow({ task }: ModelCallEntry): boolean {
+    const own = asideOf(this.asides, task);
+    if (own !== undefined) return this.heldBy((one) => isWithin(one.task, own)) > 0;
+    return this.held > 0 || this.unspentOf(this.asidesIn(undefined)) > 0;
   }
 
   /** What calls lack of the money of the day. */
@@ -44,6 +53,7 @@ export class Purse {
   limits(entry: ModelCallEntry): boolean {
     const { budgetNanoUsd, tasks = {} } = this.state;
     if (budgetNanoUsd !== null || this.day !== undefined) return true;
+    if (asideOf(this.asides, entry.task) !== undefined) return true;
     return memberOf(tasks, taskOfPlan(entry.task)) !== undefined;
   }
 
@@ -52,7 +62,9 @@ export class Purse {
     if (!this.limits(entry)) return undefined;
     if (!quote.known) return 'no-price';
     const { costNanoUsd } = quote;
-    if (costNanoUsd > (this.sessionLeft() ?? Infinity)) return 'too-dear';
+    const own = asideOf(this.asides, entry.task);
+    // What was set aside for it is none of the others' any more.
+    if (own === undefined && costNanoUsd > (this.sessionLeft() ?? Infinity)) return 'too-dear';
     if (costNanoUsd > (this.taskLeft(entry.task) ?? Infinity)) return 'task-budget';
     if (this.lacks(entry, quote) && this.tranche(entry)?.refused !== undefined) return 'day-budget';
     return undefined;
@@ -79,6 +91,7 @@ export class Purse {
     for (const pot of [
       'session',
       `task ${taskOfPlan(entry.task)}`,
+      ...delegatorsOf(entry.task).map((one) => `aside ${one}`),
       ...(log === undefined ? [] : [log]),
     ])
       this.taken.set(pot, (this.taken.get(pot) ?? 0) + costNanoUsd);
@@ -92,8 +105,13 @@ export class Purse {
     return entry.claims > 0 ? (entry.budgetLog ?? today) : today;
   }
 
-  /** What a task may still spend, its branches and rounds together; undefined where it has no budget of its own. */
+  /**
+   * What a task may still spend, its branches and rounds together, or what is left of what was set aside for it;
+   * undefined where it has no budget of its own.
+   */
   taskLeft(task: string): number | undefined {
+    const aside = asideOf(this.asides, task);
+    if (aside !== undefined) return this.asideLeft(aside);
     const owner = taskOfPlan(task);
     const known = memberOf(this.state.tasks ?? {}, owner);
     if (known === undefined) return undefined;
@@ -101,7 +119,23 @@ export class Purse {
       this.heldBy((entry) => taskOfPlan(entry.task) === owner) +
       heldByChildren(this.state, (one) => one.task === owner);
     const taken = this.taken.get(`task ${owner}`) ?? 0;
-    return Math.max(0, known.budgetNanoUsd - known.spentNanoUsd - held - taken);
+    const delegated = this.unspentOf(this.asidesIn(undefined, owner));
+    return Math.max(0, known.budgetNanoUsd - known.spentNanoUsd - held - taken - delegated);
+  }
+
+  /** What is left where delegated work comes from: of what was set aside there, else of the session and the task. */
+  leftAround(delegated: string): number {
+    const by = delegatedBy(delegated) ?? delegated;
+    const around = asideOf(this.asides, by);
+    if (around !== undefined) return this.asideLeft(around);
+    return Math.min(this.sessionLeft() ?? Infinity, this.taskLeft(by) ?? Infinity);
+  }
+
+  /** Sets so much aside for it. */
+  setAside(delegated: string, setAsideNanoUsd: number): void {
+    const known = memberOf(this.asides, delegated);
+    if (known !== undefined)
+      this.asides = withMember(this.asides, delegated, { ...known, setAsideNanoUsd });
   }
 
   /** What may be put aside for one child session of a task: of the session's money, and of the task's own. */
@@ -130,7 +164,35 @@ export class Purse {
     const { budgetNanoUsd, spentNanoUsd } = this.state;
     return budgetNanoUsd === null
       ? undefined
-      : Math.max(0, budgetNanoUsd - spentNanoUsd - this.held);
+      : Math.max(
+          0,
+          budgetNanoUsd - spentNanoUsd - this.held - this.unspentOf(this.asidesIn(undefined)),
+        );
+  }
+
+  private asideLeft(task: string): number {
+    return Math.max(0, this.unspent(task) - this.unspentOf(this.asidesIn(task)));
+  }
+
+  /** Of what was set aside for it: not spent, and held by no call. */
+  private unspent(task: string): number {
+    const { setAsideNanoUsd = 0, spentNanoUsd = 0 } = memberOf(this.asides, task) ?? {};
+    const held = this.heldBy((entry) => isWithin(entry.task, task));
+    const taken = this.taken.get(`aside ${task}`) ?? 0;
+    return Math.max(0, setAsideNanoUsd - spentNanoUsd - held - taken);
+  }
+
+  private unspentOf(tasks: readonly string[]): number {
+    return tasks.reduce((sum, task) => sum + this.unspent(task), 0);
+  }
+
+  /** Delegated work whose money was taken straight from that of this one; of the budgets of the plan where it is undefined. */
+  private asidesIn(around: string | undefined, owner?: string): readonly string[] {
+    return Object.keys(this.asides).filter(
+      (task) =>
+        asideOf(this.asides, delegatedBy(task)) === around &&
+        (owner === undefined || taskOfPlan(task) === owner),
+    );
   }
 
   private dayLeft(entry: ModelCallEntry): number | undefined {

@@ -9,6 +9,7 @@ import type { ModelMessage } from '../chassis/context/messages.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
 import type { AgentRules } from './agent-rules.ts';
+import type { Asides } from './asides.ts';
 import type { Quote } from './budget.ts';
 import type { KeptConversation } from './conversations.ts';
 import type { Ledger } from './ledger.ts';
@@ -96,6 +97,8 @@ export type ModelGatewayState = Readonly<{
   share?: Readonly<{ settled?: true }>;
   /** Child sessions that wait for money of the budget, or hold some. */
   children?: Members<ChildPurse>;
+  /** What is set aside for delegated work that has not ended, by its task. */
+  asides?: Asides;
   /** Set in a budget log, and nothing else is then. */
   ledger?: Ledger;
 }>;

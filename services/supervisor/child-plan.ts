@@ -3,8 +3,7 @@
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { FanOut, PlanDefinition, TaskDefinition } from '../../schemas/definitions/plan.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { workersOf } from '../chassis/catalog/plan-agents.ts';
-import { withReplacements } from '../chassis/catalog/recovery-policy.ts';
+import { withDelegates, workersOf } from '../chassis/catalog/plan-agents.ts';
 import { wantedOf } from './fan-out.ts';
 import type { SupervisorState } from './state.ts';
 
@@ -32,7 +31,7 @@ export function childCatalog(
 ): JsonValue {
   const { agents: all = {}, tools = {}, models = {} } = catalog ?? {};
   const workers = workersOf(task).map(({ agent }) => agent);
-  const names = new Set(withReplacements(workers, all));
+  const names = new Set(withDelegates(workers, all));
   const agents = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
   const used = new Set(Object.values(agents).flatMap((agent) => agent.tools));
   const pinned: PinnedCatalog = {

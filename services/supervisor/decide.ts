@@ -11,6 +11,7 @@ import { sha256 } from '../chassis/protocol/hash.ts';
 import { beginProposal, type Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { settleComposites } from './composite.ts';
+import { settleDelegations } from './delegation.ts';
 import { evolve } from './evolve.ts';
 import { cancelBegunTasks, closeWhenQuiet, failIfAbandoned, stopIfAsked } from './finish.ts';
 import { permitDeliveries, returnAll, returnPermits } from './pool/permits.ts';
@@ -21,7 +22,7 @@ import { settleAttempts } from './retry.ts';
 import { downcastState, upcastState } from './saved-state.ts';
 import { scheduleDue } from './schedule.ts';
 import { type At, cancelChildren } from './spread.ts';
-import { initialState, isComposite, type SupervisorState } from './state.ts';
+import { initialState, isComposite, type SupervisorState, type TaskState } from './state.ts';
 import { alignTimers, isOwnTimer } from './timers.ts';
 
 const answered: ReadonlySet<EventType> = new Set<EventType>([
@@ -35,6 +36,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['permit.granted', 'slot.requested', 'slot.returned'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
   ...(['child.ended', 'budget.allotted'] as const),
+  ...(['task.delegated', 'budget.set-aside'] as const),
   ...(['plan.revised', 'plan.revision-refused'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
   ...(['model.completed', 'model.failed', 'model.attempt-failed', 'model.denied'] as const),
@@ -66,16 +68,23 @@ function decide(state: SupervisorState, input: DecideInput<SupervisorFacts>): re
   return proposal.drafts;
 }
 
+/** Whether its end may follow from that of another one, or the other way round. */
+const isMadeUp = (task: TaskState): boolean => isComposite(task) || task.delegation !== undefined;
+
 /** Until nothing more follows: the end of a branch may end its task, and that may begin another. */
 function advance(proposal: Proposal<SupervisorState>, at: At): void {
   let before: number;
+  let isMoved: boolean;
   failIfAbandoned(proposal);
   do {
     before = proposal.drafts.length;
+    // What was made goes with its end, and more may follow from that.
+    isMoved = proposal.state.tasks.some(isMadeUp);
     settleAttempts(proposal, at.nowMs);
+    settleDelegations(proposal);
     settleComposites(proposal, at);
     scheduleDue(proposal, at.nowMs);
-  } while (proposal.drafts.length > before && proposal.state.tasks.some(isComposite));
+  } while (proposal.drafts.length > before && isMoved);
 }
 
 /** Once it failed it says nothing more of this session; but what it opened must not go on for nobody. */

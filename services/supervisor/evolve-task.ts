@@ -11,6 +11,7 @@ import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import { bornBy } from './children.ts';
+import { evolveDelegated, evolveSetAside, withoutEnded } from './delegation.ts';
 import { spreadAt } from './evolve-sessions.ts';
 import { iterated, noLoop } from './loop.ts';
 import { climbed } from './recovery.ts';
@@ -35,10 +36,18 @@ export function newTask(
   };
 }
 
+/** Events of tasks, of the plan and of agents. */
+export function evolveWork(state: SupervisorState, event: SeenEvent): SupervisorState {
+  if (event.type === 'task.delegated') return evolveDelegated(state, event);
+  if (event.type === 'budget.set-aside') return evolveSetAside(state, event);
+  const next = evolveTask(state, event);
+  return next === state || next.delegating === undefined ? next : withoutEnded(next);
+}
+
 /**
  * The state after an event that names a task; the same object when the task's machine refuses it.
  */
-export function evolveTask(state: SupervisorState, event: SeenEvent): SupervisorState {
+function evolveTask(state: SupervisorState, event: SeenEvent): SupervisorState {
   if (!event.type.startsWith('task.') || !('task' in event.data)) return state;
   const { task: id } = event.data;
   const at = state.tasks.findIndex((task) => task.definition.id === id);

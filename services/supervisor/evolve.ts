@@ -13,6 +13,7 @@ import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import { recoveryPoliciesOf } from '../chassis/catalog/recovery-policy.ts';
 import { pairedWith, withoutPair, withPair } from '../chassis/effects/sorted-pairs.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { delegatingOf } from './delegation.ts';
 import { evolveAsked } from './evolve-asked.ts';
 import { evolveRevision } from './evolve-revision.ts';
 import {
@@ -22,13 +23,19 @@ import {
   withCatalog,
   withoutCatalog,
 } from './evolve-sessions.ts';
-import { evolveTask, newTask } from './evolve-task.ts';
+import { evolveWork, newTask } from './evolve-task.ts';
 import { noLoop } from './loop.ts';
 import { foldPermits, traitsOf } from './pool/permits.ts';
 import { foldPoolLog } from './pool/pool-log.ts';
-import { evolveQuestion, isWaiting } from './questions.ts';
+import { evolveQuestion } from './questions.ts';
 import { replanOf } from './revise.ts';
-import { isSettled, type StopReason, type SupervisorState, type TaskState } from './state.ts';
+import {
+  isSettled,
+  isWaiting,
+  type StopReason,
+  type SupervisorState,
+  type TaskState,
+} from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
 
 /** The state after this event; the same object when it changes nothing. */
@@ -96,8 +103,9 @@ function withPlan(state: SupervisorState, accepted: SeenEvent<'plan.accepted'>):
   const limited = limitedPools === undefined ? {} : { limitedPools };
   const recoveries = recoveryPoliciesOf(catalog.agents ?? {});
   const healing = recoveries === undefined ? {} : { recoveries };
-  const named = { scope, plan: plan.name, tasks };
-  const next = { ...state, ...limited, ...healing, ...replanOf(plan), ...named };
+  const delegating = delegatingOf(state, plan, catalog.agents ?? {});
+  const more = { ...limited, ...healing, ...delegating, ...replanOf(plan) };
+  const next = { ...state, ...more, scope, plan: plan.name, tasks };
   return withCatalog(next, plan, catalog);
 }
 
@@ -163,7 +171,7 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'delivery.refused':
       return onDelivery(state, event);
     default:
-      return evolveTask(state, event);
+      return evolveWork(state, event);
   }
 }
 

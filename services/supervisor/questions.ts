@@ -9,6 +9,7 @@ import { memberOf, withMember } from '../chassis/effects/member.ts';
 import { type AskedQuestion, choicesOf, refusalOf } from '../chassis/effects/questions.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { chainOf } from './delegation.ts';
 import type { SupervisorState, TaskState } from './state.ts';
 
 type Stray = DataOf<'person.answer-refused'>;
@@ -20,8 +21,11 @@ export type PersonEvent = SeenEvent<
   | 'person.answer-refused'
 >;
 
-/** `answeredBy` is of the answer that counts so far. */
-export type KnownQuestion = AskedQuestion & Readonly<{ task: string; answeredBy?: string }>;
+type Attempt = Readonly<{ task: string; attempt: number }>;
+
+/** `answeredBy` is of the answer that counts so far; `above` are the attempts that wait for the task, which an agent made. */
+export type KnownQuestion = AskedQuestion &
+  Readonly<{ task: string; answeredBy?: string; above?: readonly Attempt[] }>;
 
 /** One task waits for answers since then; its deadline is later by so much. */
 export type Waiting = Readonly<{ attempt: number; questions: number; sinceMs: number }>;
@@ -42,15 +46,26 @@ const withTask = (
 
 function asked(state: SupervisorState, seen: SeenEvent<'person.asked'>): SupervisorState {
   const { question, task, attempt } = seen.data;
-  const known: KnownQuestion = { task, ...choicesOf(seen) };
+  const [own, ...above] = chainOf(state, { task, attempt });
+  const told = above.length === 0 ? {} : { above };
+  const known: KnownQuestion = { task, ...choicesOf(seen), ...told };
   const next = { ...state, questions: withMember(state.questions ?? {}, question, known) };
-  return withTask(next, task, (one) => {
+  const chain = own === undefined ? [] : [own, ...above];
+  return chain.reduce<SupervisorState>(
+    (all, one) => withTask(all, one.task, asleep(one, seen.atMs)),
+    next,
+  );
+}
+
+/** The time of the attempt stands still from now on. */
+const asleep =
+  ({ attempt }: Attempt, atMs: number) =>
+  (one: TaskState): TaskState => {
     const { waiting } = one;
-    const sinceMs = waiting?.attempt === attempt ? waiting.sinceMs : seen.atMs;
+    const sinceMs = waiting?.attempt === attempt ? waiting.sinceMs : atMs;
     const questions = waiting?.attempt === attempt ? waiting.questions + 1 : 1;
     return { ...one, waiting: { attempt, questions, sinceMs } };
-  });
-}
+  };
 
 function answered(state: SupervisorState, seen: SeenEvent<'person.answered'>): SupervisorState {
   const { question, answeredBy } = seen.data;
@@ -82,9 +97,14 @@ function settled(state: SupervisorState, seen: SeenEvent<'person.settled'>): Sup
   const { question, outcome } = seen.data;
   const known = memberOf(state.questions ?? {}, question);
   if (known === undefined || known.outcome !== undefined) return state;
-  const { task, answer, answeredBy = '' } = known;
+  const { task, answer, answeredBy = '', above = [] } = known;
   const questions = withMember(state.questions ?? {}, question, { task, outcome });
-  const next = withTask({ ...state, questions }, task, (one) => awake(one, seen.atMs));
+  const own = withTask({ ...state, questions }, task, (one) => awake(one, seen.atMs));
+  const next = above.reduce(
+    (all, { task: id, attempt }) =>
+      withTask(all, id, (one) => (one.waiting?.attempt === attempt ? awake(one, seen.atMs) : one)),
+    own,
+  );
   if (answer === undefined || outcome === 'answered') return next;
   // It came while the pool had decided already.
   const because = outcome === 'withdrawn' ? 'withdrawn' : 'timed-out';
@@ -117,7 +137,3 @@ export function refuseStrays(proposal: Proposal<SupervisorState>): void {
   for (const stray of proposal.state.strays ?? [])
     proposal.write(event('person.answer-refused', stray));
 }
-
-/** Whether the time of the attempt stands still. */
-export const isWaiting = ({ waiting, machine }: TaskState): boolean =>
-  waiting !== undefined && machine.value === 'scheduled' && attemptsOf(machine) === waiting.attempt;

@@ -6,6 +6,7 @@ import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { expand, inputOfChild } from './children.ts';
+import { deadlineOf, mayBegin, withinDelegates } from './delegation.ts';
 import { branchScopes } from './fan-out.ts';
 import { askForLeave, leaveOf } from './pool/permits.ts';
 import { toldTo, workerOf } from './recovery.ts';
@@ -95,9 +96,10 @@ function dueTasks(state: SupervisorState): readonly string[] {
   if (waiting.length === 0) return [];
   const values = valuesOf(state);
   const due = waiting
-    .filter((task) => isDue(task, values, isRevising(state)))
+    .filter((task) => isDue(state, task, values))
     .sort((one, other) => other.definition.priority - one.definition.priority);
-  return withinParallel(state, due).map((task) => task.definition.id);
+  const ready = withinDelegates(state, withinParallel(state, due));
+  return ready.map((task) => task.definition.id);
 }
 
 const running = new Set(['scheduled', 'failed', 'retrying']);
@@ -122,11 +124,16 @@ function withinParallel(state: SupervisorState, due: readonly TaskState[]): read
   });
 }
 
-function isDue(task: TaskState, values: ReadonlyMap<string, string>, revising: boolean): boolean {
+function isDue(
+  state: SupervisorState,
+  task: TaskState,
+  values: ReadonlyMap<string, string>,
+): boolean {
   if (task.machine.value === 'retrying') return task.fired !== null;
   if (task.machine.value !== 'pending') return false;
+  if (task.delegation !== undefined) return mayBegin(state, task);
   if (task.child !== undefined) return values.get(task.child.of) === 'scheduled';
-  if (revising) return false;
+  if (isRevising(state)) return false;
   return task.definition.needs.every((need) => values.get(need) === 'completed');
 }
 
@@ -136,11 +143,12 @@ function scheduleTask(proposal: Proposal<SupervisorState>, task: TaskState, nowM
     abandon(proposal, task, expressionFailure(input));
     return;
   }
-  const { id, pool, priority, timeoutMs } = task.definition;
+  const { id, pool, priority } = task.definition;
+  const deadlineAtMs = deadlineOf(proposal.state, task, nowMs);
   const attempt = attemptsOf(task.machine) + 1;
   const { data: recovered, content: told } = toldTo(proposal.state, task);
   const agent = workerOf(task);
-  const data = { task: id, attempt, pool, agent, priority, deadlineAtMs: nowMs + timeoutMs };
+  const data = { task: id, attempt, pool, agent, priority, deadlineAtMs };
   const content = { input: json(input), ...told };
   proposal.write(event('task.scheduled', { ...data, ...recovered }, content));
 }
@@ -173,8 +181,9 @@ function begin(proposal: Proposal<SupervisorState>, task: TaskState, nowMs: numb
 /** The task's input, or the error of the plan's expression for it. A child sees what its task sees, and its own scope. */
 function inputOf(
   state: SupervisorState,
-  { definition, child }: TaskState,
+  { definition, child, delegation }: TaskState,
 ): JsonValue | LongreinError {
+  if (delegation !== undefined) return delegation.input;
   const of = child === undefined ? undefined : findTask(state, child.of)?.definition;
   if (child === undefined || of === undefined) {
     return evaluateIn(state, { task: definition, member: 'input', template: definition.input });

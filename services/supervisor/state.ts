@@ -10,6 +10,7 @@ import type { DataOf } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { sessionFold } from '../../state-machines/session/session-machine.ts';
+import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
 import type { RecoveryPolicy } from '../chassis/catalog/recovery-policy.ts';
 import type { Members } from '../chassis/effects/member.ts';
@@ -60,6 +61,19 @@ export type TaskState = Readonly<{
   ladder?: Ladder;
   /** Its agent waits for a person: its time stands still. */
   waiting?: Waiting;
+  /** An agent made it. */
+  delegation?: DelegatedWork;
+}>;
+
+/** `attempt` is the one of the task that made it. */
+export type DelegatedWork = Readonly<{
+  attempt: number;
+  input: JsonValue;
+  /** How many delegates of that task may work at the same time. */
+  parallelMax?: number;
+  /** Whether a budget holds for it, and whether its part was set aside. */
+  budgeted: boolean;
+  purse?: 'asked' | 'given' | 'empty';
 }>;
 
 /** What became of a branch: an output, a failure, or null where it was stopped before it came to either. */
@@ -100,7 +114,7 @@ export type Origin = Readonly<
 /** One branch, round or iteration of `of`. `scope` is what its input sees besides what the task sees. */
 export type Child = Readonly<{
   of: string;
-  kind: DataOf<'task.expanded'>['kind'];
+  kind: DataOf<'task.expanded'>['kind'] | DataOf<'task.delegated'>['kind'];
   /** From 1 on, over all children of the task. */
   ordinal: number;
   scope: JsonObject;
@@ -164,6 +178,12 @@ export type SupervisorState = Readonly<{
   permits?: Members<Permit>;
   /** By agent: what its template says of attempts that fail, where it says anything. */
   recoveries?: Members<RecoveryPolicy>;
+  /** There where agents may give work to others: what of the session has a budget, and whose attempts go on. */
+  delegating?: Readonly<{
+    budgeted: boolean;
+    budgetedTasks: readonly string[];
+    resuming: readonly string[];
+  }>;
   /** Set in the log of a pool, and nothing else is then. */
   poolLog?: PoolLog;
 }>;
@@ -195,3 +215,7 @@ const finalStates = new Set(['completed', 'abandoned', 'skipped', 'cancelled']);
 /** Whether nothing more will happen to the task. */
 export const isSettled = ({ machine }: Pick<TaskState, 'machine'>): boolean =>
   finalStates.has(machine.value);
+
+/** Whether the time of the attempt stands still, because its agent, or a delegate of it, waits for a person. */
+export const isWaiting = ({ waiting, machine }: TaskState): boolean =>
+  waiting !== undefined && machine.value === 'scheduled' && attemptsOf(machine) === waiting.attempt;

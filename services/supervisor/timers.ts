@@ -9,8 +9,7 @@ import { sessionIsOver } from '../../state-machines/session/session-machine.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import { sha256 } from '../chassis/protocol/hash.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
-import { isWaiting } from './questions.ts';
-import { isComposite, type SupervisorState, type TaskState } from './state.ts';
+import { isComposite, isWaiting, type SupervisorState, type TaskState } from './state.ts';
 
 const prefix = 'supervisor/';
 export const sessionTimer = `${prefix}session`;

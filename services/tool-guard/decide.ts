@@ -33,6 +33,14 @@ import {
 import { hashOf } from '../chassis/protocol/hash.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { type AgentRights, checkCall, type Denial } from './checks.ts';
+import {
+  beyondGiver,
+  type Delegations,
+  delegationsOf,
+  foldDelegated,
+  givingRefusal,
+  noDelegations,
+} from './delegations.ts';
 
 /** A call without an answer. */
 export type GuardedCall = Readonly<{
@@ -51,6 +59,8 @@ export type ToolGuardState = Readonly<{
   agents: Members<AgentRights>;
   tools: Members<ToolDefinition>;
   calls: Members<GuardedCall>;
+  /** There where agents of the session may give work to others. */
+  delegations?: Delegations;
 }>;
 
 /** What a goal allows that does not say how much. */
@@ -68,7 +78,11 @@ function pin(state: ToolGuardState, catalog: PinnedCatalog): ToolGuardState {
   const rights = Object.entries(catalog.agents).map(([name, { role, tools }]) => {
     return [name, { role, tools }] as const;
   });
-  return { ...state, agents: Object.fromEntries(rights), tools: catalog.tools };
+  const delegations = delegationsOf(catalog);
+  return {
+    ...{ ...state, agents: Object.fromEntries(rights), tools: catalog.tools },
+    ...(delegations === undefined ? {} : { delegations }),
+  };
 }
 
 function request(state: ToolGuardState, seen: SeenEvent<'tool.requested'>): ToolGuardState {
@@ -94,6 +108,8 @@ function evolve(state: ToolGuardState, seen: SeenEvent): ToolGuardState {
     }
     case 'plan.accepted':
       return pin(state, bodyOf(seen.content.catalog) as unknown as PinnedCatalog);
+    case 'task.delegated':
+      return { ...state, delegations: foldDelegated(state.delegations ?? noDelegations, seen) };
     case 'tool.requested':
       return request(state, seen);
     case 'tool.permitted':
@@ -127,14 +143,25 @@ function refuseQuestion(call: string, { tool }: GuardedCall): Draft {
   return deny(call, tool, { code: 'PERSON_NOT_CALLED', check: 'known', message, fix });
 }
 
-function permit(call: string, guarded: GuardedCall, tool: ToolDefinition): Draft {
-  if (tool.runner.kind === 'person') return refuseQuestion(call, guarded);
+/** Likewise: a pool makes a task of what may be given to another agent, and asks here for the reason of what may not. */
+function refuseGiving(call: string, guarded: GuardedCall, delegations: Delegations): Draft {
+  return deny(call, guarded.tool, { check: 'role', ...givingRefusal(delegations, guarded) });
+}
+
+function permit(
+  call: string,
+  guarded: GuardedCall,
+  { tool, delegations }: Readonly<{ tool: ToolDefinition; delegations: Delegations }>,
+): Draft {
+  const { kind } = tool.runner;
+  if (kind === 'person') return refuseQuestion(call, guarded);
+  if (kind === 'agent') return refuseGiving(call, guarded, delegations);
   return event('tool.permitted', {
     call,
     tool: guarded.tool,
     toolVersion: tool.version,
     toolDigest: hashOf(tool),
-    runner: tool.runner.kind,
+    runner: kind,
     effect: effectOf(tool),
     risk: tool.risk,
     argumentsDigest: guarded.argumentsDigest,
@@ -143,7 +170,7 @@ function permit(call: string, guarded: GuardedCall, tool: ToolDefinition): Draft
 }
 
 function answer(state: ToolGuardState, call: string, guarded: GuardedCall): Draft {
-  const { ended, agents, tools, riskMax } = state;
+  const { ended, agents, tools, riskMax, delegations = noDelegations } = state;
   const verdict = checkCall({
     ...guarded,
     ended: endedBecause(ended, guarded.task, guarded.attempt),
@@ -151,7 +178,10 @@ function answer(state: ToolGuardState, call: string, guarded: GuardedCall): Draf
     tools,
     riskMax,
   });
-  return 'check' in verdict ? deny(call, guarded.tool, verdict) : permit(call, guarded, verdict);
+  if ('check' in verdict) return deny(call, guarded.tool, verdict);
+  const beyond = beyondGiver(delegations, { ...guarded, agents, definition: verdict });
+  if (beyond !== undefined) return deny(call, guarded.tool, beyond);
+  return permit(call, guarded, { tool: verdict, delegations });
 }
 
 export const toolGuardLogic: ServiceLogic<ToolGuardState> = {

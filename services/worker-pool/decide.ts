@@ -10,22 +10,17 @@
  */
 
 import type { AgentDefinition, ModelAgent } from '../../schemas/definitions/agent.ts';
-import {
-  type Draft,
-  type EventType,
-  event,
-  json,
-  type SeenEvent,
-  text,
-} from '../../schemas/event.ts';
+import { type Draft, event, json, text } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { agentFold } from '../../state-machines/agent/agent-machine.ts';
-import { type EndedBecause, endedBecause, endings } from '../chassis/effects/ended-work.ts';
+import { type EndedBecause, endedBecause } from '../chassis/effects/ended-work.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import { hashOf, sha256 } from '../chassis/protocol/hash.ts';
 import { callId } from '../chassis/protocol/ids.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
+import { isCause } from './causes.ts';
+import { delegationDrafts, WorkGiver, withColleagues } from './delegation.ts';
 import { evolve } from './evolve.ts';
 import { cancelDrafts, completeDrafts, failDrafts, taskFailedDraft } from './finish.ts';
 import { spentText } from './model-limits.ts';
@@ -36,16 +31,7 @@ import { askDrafts, askingOf, isQuestion, questionDrafts } from './questions.ts'
 import { recoveryMove } from './recovery.ts';
 import { deliveriesOf } from './requests.ts';
 import { awaitsEarlier, resumed, resumedAgent } from './resume.ts';
-import {
-  type AgentEntry,
-  agentOfTimer,
-  agentOfWallTimer,
-  initialState,
-  type PoolState,
-  questionOfTimer,
-  timerOf,
-  wallTimerOf,
-} from './state.ts';
+import { type AgentEntry, initialState, type PoolState, timerOf, wallTimerOf } from './state.ts';
 
 export type { PoolState } from './state.ts';
 
@@ -69,7 +55,8 @@ function resolveModel(state: PoolState, model: string): string {
   return typeof route === 'string' ? route : model;
 }
 
-function moveOf({ definition, entry, state }: Case): Move {
+function moveOf({ definition: template, entry, state }: Case): Move {
+  const definition = withColleagues(template, state);
   const asked = recoveryMove(definition, entry);
   if (asked !== undefined) return asked;
   const scope = { input: entry.input, context: state.context };
@@ -81,9 +68,12 @@ function moveOf({ definition, entry, state }: Case): Move {
 function toolDrafts(at: Case, requests: readonly ToolRequest[]): Draft[] {
   const { session, agent, entry, definition } = at;
   const { task, attempt, name: agentName } = entry;
+  const giver = new WorkGiver(at, requests.length);
   return requests.flatMap((request, index) => {
     const { step, tool, arguments: given, modelCallId } = request;
     const call = callId(session, agent, entry.calls + index + 1);
+    const givenAway = giver.draftsOf(call, request);
+    if (givenAway !== undefined) return givenAway;
     if (isQuestion(definition, request)) return askDrafts(at, call, askingOf(request));
     const head = { call, agent, task, attempt, step, agentName, tool };
     const data = modelCallId === undefined ? head : { ...head, modelCallId };
@@ -137,7 +127,8 @@ function modelDrafts(at: Case, move: ModelRequest): Draft[] {
   const messages = json(move.messages as unknown as JsonValue);
   const said = move.note === undefined ? { messages } : { messages, note: text(move.note) };
   // The gateway keeps the input; it is said with the first step only.
-  const content = move.step > 1 ? said : { ...said, input: json(entry.input) };
+  const begins = move.step === 1 || move.step === (entry.handed?.steps ?? 0) + 1;
+  const content = !begins ? said : { ...said, input: json(entry.input) };
   return [event('model.requested', data, content)];
 }
 
@@ -225,8 +216,8 @@ function outOfTime(at: Case): Draft[] {
 const endedOf = (state: PoolState, { task, attempt }: AgentEntry): EndedBecause | undefined =>
   endedBecause(state.ended, task, attempt);
 
-/** What was settled about questions, and what follows from it. */
-function afterQuestions(state: PoolState, at: Case, settled: readonly Draft[]): Draft[] {
+/** What was settled about questions and delegates, and what follows from it. */
+function afterSettled(state: PoolState, at: Case, settled: readonly Draft[]): Draft[] {
   const proposal = beginProposal(state, (now, seen) => evolve(now, seen, at.pool));
   for (const draft of settled) proposal.write(draft);
   const entry = memberOf(proposal.state.agents, at.agent);
@@ -253,29 +244,24 @@ function agentDrafts(
   const one: Case = { ...at, agent, entry, definition, state };
   if (machine === undefined) return awaitsEarlier(state, entry) ? [] : beginDrafts(one);
   if (entry.wall?.fired === true && liveStates.has(machine.value)) return outOfTime(one);
-  const settled = questionDrafts(one);
-  if (settled.length > 0) return afterQuestions(state, one, settled);
+  const settled = [...questionDrafts(one), ...delegationDrafts(one)];
+  if (settled.length > 0) return afterSettled(state, one, settled);
   return machine.value === 'running' ? moveDrafts(one) : [];
 }
 
-const answerTypes: ReadonlySet<EventType> = new Set<EventType>([
-  'tool.completed',
-  'tool.failed',
-  'tool.denied',
-  'tool.unknown',
-  'model.completed',
-  'model.failed',
-  'model.denied',
-  'person.answered',
-]);
-
-function isCause(seen: SeenEvent, pool: string): boolean {
-  if (seen.type === 'task.scheduled') return seen.data.pool === pool;
-  if (seen.type === 'timer.fired') {
-    const { timer } = seen.data;
-    return (agentOfTimer(timer) ?? agentOfWallTimer(timer) ?? questionOfTimer(timer)) !== undefined;
-  }
-  return answerTypes.has(seen.type) || endings.has(seen.type);
+/** Until nothing more follows: own events are no causes, and the end of a delegate moves who waits for it. */
+function delegatingDrafts(start: PoolState, at: Pick<Case, 'session' | 'nowMs' | 'pool'>): Draft[] {
+  const proposal = beginProposal(start, (now, seen) => evolve(now, seen, at.pool));
+  let before: number;
+  do {
+    before = proposal.drafts.length;
+    for (const [agent] of sortedEntries(proposal.state.agents)) {
+      const entry = memberOf(proposal.state.agents, agent);
+      const drafts = entry === undefined ? [] : agentDrafts(proposal.state, [agent, entry], at);
+      for (const draft of drafts) proposal.follow(draft);
+    }
+  } while (proposal.drafts.length > before);
+  return [...proposal.drafts];
 }
 
 /** The logic of the pool with this name; its service is `worker-pool:<pool>`. */
@@ -290,6 +276,7 @@ export function createWorkerPoolLogic(pool: string): ServiceLogic<PoolState, Poo
     answers: (seen) => isCause(seen, pool),
     decide(state: PoolState, input: DecideInput<PoolFacts>) {
       const at = { session: input.session.session, nowMs: input.nowMs, pool };
+      if (state.delegations !== undefined) return delegatingDrafts(state, at);
       return sortedEntries(state.agents).flatMap((entry) => agentDrafts(state, entry, at));
     },
     deliveries: deliveriesOf,

@@ -1,10 +1,11 @@
 /** The fold of an agent's tool calls. */
 
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
+import type { JsonValue } from '../../schemas/json.ts';
 import { memberOf, withMember } from '../chassis/effects/member.ts';
-import { sha256 } from '../chassis/protocol/hash.ts';
+import { canonical, sha256 } from '../chassis/protocol/hash.ts';
 import { failureOf, type ToolFailureEvent } from './failures.ts';
-import type { AgentEntry, ToolCallEntry } from './state.ts';
+import type { AgentEntry, Failure, ToolCallEntry } from './state.ts';
 
 type Part = Partial<AgentEntry>;
 type EndedEvent = SeenEvent<'tool.completed'> | ToolFailureEvent;
@@ -41,6 +42,26 @@ function withEnd(entry: ToolCallEntry, seen: EndedEvent): ToolCallEntry {
   const { code, message } = failure;
   const told = signature === undefined ? {} : { signature: signatureOf(signature, code, message) };
   return { ...entry, failure, ...told };
+}
+
+/** The agent after a call of its ended that was no call of a tool. */
+export function endedCall(
+  entry: AgentEntry,
+  call: string,
+  end: Readonly<{ result: JsonValue }> | Readonly<{ failure: Failure }>,
+): Part {
+  const told = 'result' in end ? canonical(end.result) : end.failure.code + end.failure.message;
+  const tools = entry.tools.map((one) => {
+    if (one.call !== call) return one;
+    const { signature } = one;
+    return {
+      ...one,
+      ...end,
+      ...(signature === undefined ? {} : { signature: signatureOf(signature, told) }),
+    };
+  });
+  const signature = tools.find((one) => one.call === call)?.signature;
+  return { tools, ...(signature === undefined ? {} : repeated(entry, signature)) };
 }
 
 /** The agent after a call of its ended. */

@@ -8,11 +8,18 @@ import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { agentFold } from '../../state-machines/agent/agent-machine.ts';
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
-import { workersOfPlan } from '../chassis/catalog/plan-agents.ts';
-import { withReplacements } from '../chassis/catalog/recovery-policy.ts';
+import { withDelegates, workersOfPlan } from '../chassis/catalog/plan-agents.ts';
 import { foldEnded } from '../chassis/effects/ended-work.ts';
 import { memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { type Change, changed, moved, withAgent } from './agent-change.ts';
+import {
+  begun,
+  delegated,
+  endedTask,
+  paidDelegate,
+  settledDelegation,
+  withoutDelegations,
+} from './evolve-delegation.ts';
 import { askedModel, completedModel, failedModel } from './evolve-model.ts';
 import {
   answeredPerson,
@@ -25,7 +32,7 @@ import { cancelledTimer, firedTimer, setTimer } from './evolve-timer.ts';
 import { askedTool, endedTool, startedTool } from './evolve-tool.ts';
 import { recoveryIn } from './recovery.ts';
 import { forgetAllEarlier, forgetEarlier, resumed, withoutAgent } from './resume.ts';
-import { type AgentEntry, agentId, newAgent, type PoolState } from './state.ts';
+import { type AgentEntry, agentId, type PoolState } from './state.ts';
 
 /** Only what this pool's tasks name: the state stays small. */
 function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): PoolState {
@@ -33,8 +40,11 @@ function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): 
   // Those of branches and reviewers, and those that a plan may be given later, stand in the plan alone.
   const all = [...seen.data.tasks, ...workersOfPlan(catalog.plan)];
   const workers = all.filter((one) => one.pool === pool);
-  const own = workers.map(({ agent }) => agent);
-  const names = withReplacements(own, catalog.agents);
+  // Who is given work works in the pool of who gives it.
+  const names = withDelegates(
+    workers.map(({ agent }) => agent),
+    catalog.agents,
+  );
   const definitions = Object.fromEntries(
     Object.entries(catalog.agents).filter(([name]) => names.includes(name)),
   );
@@ -44,7 +54,7 @@ function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): 
 function schedule(state: PoolState, seen: SeenEvent<'task.scheduled'>, pool: string): PoolState {
   const { task, attempt, agent: name } = seen.data;
   if (seen.data.pool !== pool || (memberOf(state.attempts, task) ?? 0) >= attempt) return state;
-  const fresh = newAgent({ task, attempt, name, input: bodyOf(seen.content.input) });
+  const fresh = begun(state, { task, attempt, name, input: bodyOf(seen.content.input) });
   const entry = { ...fresh, ...recoveryIn(seen) };
   return {
     ...state,
@@ -70,6 +80,10 @@ const modelAgentOf = (state: PoolState, agent: string | undefined): ModelAgent |
   const definition = name === undefined ? undefined : memberOf(state.definitions, name);
   return definition?.kind === 'model' ? definition : undefined;
 };
+
+/** Whether loops of the agent's calls are looked for. */
+const watches = (state: PoolState, agent: string): boolean =>
+  modelAgentOf(state, agent)?.repeatsMax !== undefined;
 
 /** A call that the agent waits for from now on. */
 function requested(
@@ -161,7 +175,7 @@ function foldEnding(state: PoolState, seen: SeenEvent): PoolState {
   const ended = foldEnded(state.ended, seen);
   if (ended === state.ended) return state;
   const next = { ...state, ended };
-  if (ended.session) return forgetAllEarlier(next);
+  if (ended.session) return withoutDelegations(forgetAllEarlier(next));
   const isOver = seen.type === 'task.abandoned' || seen.type === 'task.cancelled';
   return isOver ? forgetEarlier(next, seen.data.task) : next;
 }
@@ -187,7 +201,7 @@ function foldWork(state: PoolState, seen: SeenEvent, pool: string): PoolState {
     case 'agent.created':
       return created(state, seen);
     case 'agent.cleaned-up':
-      return withoutAgent(state, seen.data.agent);
+      return withoutAgent(paidDelegate(state, seen.data.agent), seen.data.agent);
     case 'agent.provisioned':
     case 'agent.started':
     case 'agent.completed':
@@ -235,7 +249,11 @@ export function evolve(state: PoolState, seen: SeenEvent, pool: string): PoolSta
       return cancelledTimer(state, seen);
     case 'budget.raised':
       return raised(state, seen);
+    case 'task.delegated':
+      return delegated(state, seen, watches(state, seen.data.agent));
+    case 'delegation.settled':
+      return settledDelegation(state, seen);
     default:
-      return foldWork(state, seen, pool);
+      return foldWork(endedTask(state, seen), seen, pool);
   }
 }

@@ -26,6 +26,15 @@ export function completeDrafts(agent: string, entry: AgentEntry, output: Content
   ];
 }
 
+/** The agent ends, and its task goes on without it. */
+export function handOnDrafts(agent: string, entry: AgentEntry): Draft[] {
+  return [
+    ...timersOff(entry),
+    event('agent.completed', { agent, ...entry.usage }),
+    cleanedUp(agent),
+  ];
+}
+
 /** The task's failure alone: for an agent that was never made. */
 export function taskFailedDraft(agent: string, entry: AgentEntry, failure: Failure): Draft {
   const { task, attempt } = entry;

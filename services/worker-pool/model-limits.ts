@@ -62,7 +62,8 @@ function repeats(definition: ModelAgent, entry: AgentEntry): Move | undefined {
 
 function spending(definition: ModelAgent, entry: AgentEntry): Move | undefined {
   const { tokensMax, costNanoUsdMax, name } = definition;
-  const { inputTokens, outputTokens, costNanoUsd } = entry.usage;
+  const { inputTokens, outputTokens } = entry.usage;
+  const costNanoUsd = entry.usage.costNanoUsd + (entry.delegatedNanoUsd ?? 0);
   if (tokensMax !== undefined && inputTokens + outputTokens >= tokensMax) {
     const message = `Agent "${name}" has used its ${tokensMax} tokens (tokensMax) and is not done. Raise the limit, or give it a smaller task.`;
     return stopped(definition, entry, { code: 'TOKEN_LIMIT', class: 'limit', message });

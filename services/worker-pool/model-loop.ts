@@ -7,6 +7,7 @@
 
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { handoff } from '../chassis/catalog/delegation-tools.ts';
 import type { ModelAnswer, ModelToolCall, NewMessage } from '../chassis/context/messages.ts';
 import { backOffMs } from '../chassis/effects/back-off.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
@@ -39,6 +40,22 @@ function firstMessages(definition: ModelAgent, scope: Scope): NewMessage[] {
   return system === '' ? [first] : [{ role: 'system', text: system }, first];
 }
 
+/** What an agent says first that goes on with the conversation of another: providers want the system text at the top only. */
+function takeOverMessages(callId: string) {
+  return (definition: ModelAgent, scope: Scope): NewMessage[] => {
+    const [last, ...others] = firstMessages(definition, scope).reverse();
+    const texts = [...others, last].flatMap((one) =>
+      one !== undefined && 'text' in one ? one.text : [],
+    );
+    const from = `From here on another agent goes on with this conversation: you are "${definition.name}".`;
+    const result = { handedOnTo: definition.name };
+    return [
+      { role: 'tool', toolCallId: callId, toolName: handoff, result, isError: false },
+      { role: 'user', text: [from, ...texts].join('\n\n') },
+    ];
+  };
+}
+
 function toolMessage(asked: ModelToolCall, made: ToolCallEntry | undefined): NewMessage {
   const failure = made?.failure;
   const told: JsonValue =
@@ -65,7 +82,11 @@ function newMessages(definition: ModelAgent, entry: AgentEntry, scope: Scope): N
 /** The results of its calls, or what is wrong with its output. */
 function saidMessages(definition: ModelAgent, entry: AgentEntry, scope: Scope): NewMessage[] {
   const { answer } = entry.model;
-  if (answer === undefined) return firstMessages(definition, scope);
+  if (answer === undefined) {
+    const { handed } = entry;
+    const first = handed === undefined ? firstMessages : takeOverMessages(handed.callId);
+    return first(definition, scope);
+  }
   if (answer.toolCalls.length > 0)
     return answer.toolCalls.map((asked, index) => toolMessage(asked, entry.tools[index]));
   const read = readOutput(definition, answer.text);
@@ -114,7 +135,8 @@ function callTools(
 ): Move {
   const { steps } = entry.usage;
   // Not after the calls: nobody would read what they give.
-  if (steps - stepsBefore(entry) >= definition.stepsMax) return stepsSpent(definition, entry);
+  const before = Math.max(stepsBefore(entry), entry.handed?.steps ?? 0);
+  if (steps - before >= definition.stepsMax) return stepsSpent(definition, entry);
   if (wanted.length > callsPerAnswerMax) {
     const message =
       `The model asked for ${wanted.length} tool calls at once; ` +
@@ -241,6 +263,7 @@ export function modelMove(definition: ModelAgent, entry: AgentEntry, scope: Scop
     if ('kind' in next) return next;
     return ask(definition, entry, scope, { step: usage.steps, ...withFallback(next.again) });
   }
-  if (model.answer === undefined) return ask(definition, entry, scope, { step: 1 });
+  if (model.answer === undefined)
+    return ask(definition, entry, scope, { step: (entry.handed?.steps ?? 0) + 1 });
   return afterAnswer(definition, entry, scope);
 }

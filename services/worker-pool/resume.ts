@@ -139,7 +139,8 @@ function goingOn(
   entry: AgentEntry,
   kind: AgentDefinition['kind'],
 ): AgentEntry {
-  const { wall: _wall, summary: _summary, questions: _asked, ...kept } = earlier;
+  const { wall: _wall, summary: _summary, questions: _asked, ...others } = earlier;
+  const { delegatedNanoUsd: _paid, ...kept } = others;
   const { answer, finishReason, step = 0 } = earlier.model;
   const talked =
     earlier.usage.modelCalls > 0 ? agentId(earlier.task, earlier.attempt) : earlier.continues;

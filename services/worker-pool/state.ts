@@ -9,8 +9,9 @@ import type { DataOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import type { ModelAnswer } from '../chassis/context/messages.ts';
+import { type Lineage, ofPlan } from '../chassis/effects/delegation.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
-import type { Members } from '../chassis/effects/member.ts';
+import { type Members, memberOf } from '../chassis/effects/member.ts';
 import type { AskedQuestion } from '../chassis/effects/questions.ts';
 import type { ContextLedger } from './context-window.ts';
 import type { Recovery } from './recovery.ts';
@@ -147,8 +148,33 @@ export type AgentEntry = Readonly<{
   raiseRefused?: true;
   /** Why this attempt is made, where an error policy wants it. */
   recovery?: Recovery;
-  /** The agent of an earlier attempt whose conversation this one goes on with. */
+  /** The agent of an earlier attempt, or who handed its task on, whose conversation this one goes on with. */
   continues?: string;
+  /** What its delegates have cost in this attempt. */
+  delegatedNanoUsd?: number;
+  /** It was handed a conversation of so many steps, which ended with that call. */
+  handed?: Readonly<{ steps: number; callId: string }>;
+}>;
+
+/** What a delegated task came to. */
+export type DelegationEnd = Readonly<{ result: JsonValue }> | Readonly<{ failure: Failure }>;
+
+/** Work that an agent gave to another one, and how deep that lies. `agent` gave it, by `call` of its task. */
+export type Delegation = Readonly<{
+  task: string;
+  agent: string;
+  call: string;
+  kind: DataOf<'task.delegated'>['kind'];
+  to: string;
+  depth: number;
+  depthMax: number;
+  handoffs: number;
+  /** Of agents that are gone, and worked on it. */
+  costNanoUsd: number;
+  budgetNanoUsdMax?: number;
+  end?: DelegationEnd;
+  /** The conversation that goes on: its steps, the call that ended it, and what it comes to. */
+  talk?: Readonly<{ steps: number; callId: string; ledger?: ContextLedger }>;
 }>;
 
 /**
@@ -168,6 +194,10 @@ export type PoolState = Readonly<{
   root?: string;
   /** By task: the newest attempt that failed or was stopped, for the next one to go on from. */
   earlier?: Members<AgentEntry>;
+  /** By the task that was made: what agents of this pool gave to others, until they know what it came to. */
+  delegations?: Members<Delegation>;
+  /** How often each task was delegated from or handed on. */
+  delegated?: Members<number>;
 }>;
 
 export const initialState: PoolState = {
@@ -179,6 +209,14 @@ export const initialState: PoolState = {
   attempts: {},
   open: {},
 };
+
+/** How a task came to its agent. */
+export function lineageOf({ delegations = {} }: PoolState, task: string): Lineage {
+  const { depth, depthMax, handoffs } = memberOf(delegations, task) ?? {};
+  if (depth === undefined || handoffs === undefined) return ofPlan;
+  // A task that was handed on lies as deep as it did; without delegation above it nothing limits that.
+  return { depth, handoffs, ...(depth === 0 || depthMax === undefined ? {} : { depthMax }) };
+}
 
 /** Of an agent that did nothing yet. */
 export const noUsage: Usage = {

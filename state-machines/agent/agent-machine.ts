@@ -108,6 +108,12 @@ function agentEventOf(event: SeenEvent): AgentMachineEvent | undefined {
     case 'person.asked':
     case 'person.settled':
       return { type: event.type, id: event.data.question };
+    case 'task.delegated':
+      // For whoever waits for it, it is a call like others; who hands its task on waits for nothing.
+      if (event.data.kind === 'handoff') return undefined;
+      return { type: 'tool.requested', id: event.data.call };
+    case 'delegation.settled':
+      return { type: 'tool.completed', id: event.data.call };
     case 'timer.set':
     case 'timer.fired':
       return { type: event.type, id: event.data.timer };

@@ -210,7 +210,7 @@ function wrongAgents(): CatalogMistake[] {
         from: 'model: writer',
         to: 'model: writer\ntools: [hammer]',
       },
-      ...{ at: '7:9', reason: /no tool "hammer"/, fix: /echo, read/ },
+      ...{ at: '7:9', reason: /no tool "hammer"/, fix: /echo, handoff, read/ },
     },
     {
       ...{
@@ -257,9 +257,10 @@ function wrongPolicies(): CatalogMistake[] {
       ...{
         at: '7:9',
         reason: /no tool "raed"/,
-        fix: /Did you mean "read"\? Use one of: ask_person, echo, read/,
+        fix: /Did you mean "read"\? Use one of: ask_person, delegate, echo, handoff, read/,
       },
     }),
+    ...wrongDelegations(mistake),
     mistake('memory, which is not there', 'memory: { kind: shared }', {
       ...{ at: '7:11', reason: /has no memory service/, fix: /kind: none/ },
     }),
@@ -284,6 +285,34 @@ function wrongPolicies(): CatalogMistake[] {
     }),
     mistake('a limit of cost that is nothing', 'costNanoUsdMax: 0', {
       ...{ at: '7:1', reason: /must be >= 1/, fix: /Nano-USD/ },
+    }),
+  ];
+}
+
+type AddedMistake = (
+  name: string,
+  added: string,
+  found: Omit<CatalogMistake, 'name' | 'file' | 'from' | 'to'>,
+) => CatalogMistake;
+
+/** Of agents that give work to others. */
+function wrongDelegations(mistake: AddedMistake): CatalogMistake[] {
+  const rights = 'tools: [delegate, echo]\ndelegates: { agents: [worker] }';
+  return [
+    mistake('delegates without the tool for it', 'delegates: { agents: [writer] }', {
+      ...{ at: '7:1', reason: /do not list "delegate"/, fix: /Add "delegate"/ },
+    }),
+    mistake('the tool for it without delegates', 'tools: [handoff]', {
+      ...{ at: '7:9', reason: /nothing says which agents/, fix: /Add "handoffs"/ },
+    }),
+    mistake('a misspelt delegate', 'tools: [delegate]\ndelegates: { agents: [wirter] }', {
+      ...{ at: '8:23', reason: /no agent "wirter"/, fix: /Did you mean "writer"/ },
+    }),
+    mistake('a delegate with rights beyond those of who delegates', rights, {
+      ...{ at: '8:23', reason: /"worker" may call "read", which this agent does not/, fix: /./ },
+    }),
+    mistake('too deep', 'tools: [delegate]\ndelegates: { agents: [writer], depthMax: 9 }', {
+      ...{ at: '8:32', reason: /must be <= 8/, fix: /1 to 8/ },
     }),
   ];
 }

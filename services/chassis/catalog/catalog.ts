@@ -9,9 +9,9 @@ import type { McpServerDefinition } from '../../../schemas/definitions/mcp-serve
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import { givesPermits, type PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
-import { workersOfPlan } from './plan-agents.ts';
+import { withDelegates, workersOfPlan } from './plan-agents.ts';
 import type { CatalogProblem } from './problem.ts';
-import { replacementModelsOf, withReplacements } from './recovery-policy.ts';
+import { replacementModelsOf } from './recovery-policy.ts';
 import type { CatalogNames } from './rules.ts';
 
 export type CatalogParts = Readonly<{
@@ -130,12 +130,10 @@ function modelsOf(agent: AgentDefinition): readonly string[] {
   ];
 }
 
-/** Those that the plan names, and those that may take over from them. */
+/** Those that the plan names, those that may take over from them, and those that they may give work to. */
 function agentNames(plan: PlanDefinition, { agents }: CatalogParts): readonly string[] {
-  return withReplacements(
-    workersOfPlan(plan).map(({ agent }) => agent),
-    agents,
-  );
+  const named = workersOfPlan(plan).map(({ agent }) => agent);
+  return withDelegates(named, agents);
 }
 
 /** The named members that exist, by name order, so that the same files give the same bytes. */

@@ -11,7 +11,9 @@ import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { LongreinError } from '../errors.ts';
 import { validateAgent } from './agent-rules.ts';
+import { builtInTools } from './built-in-tools.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
+import { validateDelegation } from './delegation-rules.ts';
 import {
   type CatalogFile,
   type CatalogFolder,
@@ -20,7 +22,6 @@ import {
   filesOfFolder,
   readSource,
 } from './directory.ts';
-import { askPerson, askPersonTool } from './person-tool.ts';
 import { type CatalogProblem, compareProblems, formatProblems, type Violation } from './problem.ts';
 import { createRegistry, type Entry, type Registry } from './registry.ts';
 import { type CatalogNames, validatePlan } from './rules.ts';
@@ -110,7 +111,12 @@ class Loading {
     const names = this.names();
     const checkSchema = schemaCheck();
     this.apply(this.plans, (plan) => validatePlan(plan, names));
-    this.apply(this.agents, (agent) => validateAgent(agent, names, checkSchema));
+    const tools = this.allTools();
+    const agents = this.agents.values();
+    this.apply(this.agents, (agent) => [
+      ...validateAgent(agent, names, checkSchema),
+      ...validateDelegation(agent, { agents, tools, names: names.agents }),
+    ]);
     this.apply(this.tools, (tool) => validateTool(tool, names, checkSchema));
     this.apply(this.servers, validateServer);
   }
@@ -120,7 +126,7 @@ class Loading {
     const parts = {
       plans: this.plans.values(),
       agents: this.agents.values(),
-      tools: { [askPerson]: askPersonTool, ...this.tools.values() },
+      tools: this.allTools(),
       pools: this.pools.entries().map(({ value }) => value),
       mcpServers: this.servers.values(),
       models: { ...this.models.values(), ...this.chosen },
@@ -138,11 +144,15 @@ class Loading {
     return { catalog, problems };
   }
 
+  private allTools(): Record<string, ToolDefinition> {
+    return { ...builtInTools, ...this.tools.values() };
+  }
+
   private names(): CatalogNames {
     return {
       pools: this.pools.names(),
       agents: this.agents.names(),
-      tools: [...this.tools.names(), askPerson],
+      tools: [...this.tools.names(), ...Object.keys(builtInTools)],
       models: [...this.models.names(), ...Object.keys(this.chosen)],
       mcpServers: this.servers.names(),
     };

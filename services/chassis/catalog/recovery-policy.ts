@@ -46,15 +46,3 @@ export const replacementsOf = ({ onError }: AgentDefinition): readonly string[] 
 /** The models that may take over. */
 export const replacementModelsOf = ({ onError }: AgentDefinition): readonly string[] =>
   (onError?.replaceWith ?? []).flatMap((one) => ('model' in one ? [one.model] : []));
-
-/** These agents, and those that may take over from them. */
-export function withReplacements(
-  names: readonly string[],
-  agents: Readonly<Record<string, AgentDefinition>>,
-): readonly string[] {
-  const more = names.flatMap((name) => {
-    const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
-    return agent === undefined ? [] : replacementsOf(agent);
-  });
-  return [...names, ...more];
-}

@@ -5,7 +5,7 @@ import type { McpServerDefinition } from '../../../schemas/definitions/mcp-serve
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { toError } from '../errors.ts';
-import { askPerson } from './person-tool.ts';
+import { builtInTools } from './built-in-tools.ts';
 import type { Violation } from './problem.ts';
 import { type CatalogNames, under, unknownName } from './rules.ts';
 
@@ -51,7 +51,7 @@ export function validateTool(
   };
   const server = runner.kind === 'mcp' ? runner.server : undefined;
   return [
-    ...(tool.name === askPerson ? [builtInName] : []),
+    ...(Object.hasOwn(builtInTools, tool.name) ? [builtInName(tool.name)] : []),
     ...invalid(inputSchema, 'inputSchema'),
     ...(inputSchema.type === 'object' ? [] : [notAnObject]),
     ...(outputSchema === undefined ? [] : invalid(outputSchema, 'outputSchema')),
@@ -61,11 +61,11 @@ export function validateTool(
   ];
 }
 
-const builtInName: Violation = {
+const builtInName = (name: string): Violation => ({
   path: ['name'],
-  reason: `"${askPerson}" is the built-in tool that asks a person.`,
+  reason: `"${name}" is a built-in tool of every catalog.`,
   fix: 'Give the tool another name.',
-};
+});
 
 const notAnObject: Violation = {
   path: ['inputSchema'],

@@ -29,6 +29,7 @@ import type {
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { askPerson } from './person-tool.ts';
+import { completeDelegation, type WrittenDelegation } from './written-delegation.ts';
 import { completeOnError, formOf, type WrittenErrorPolicy } from './written-error-policy.ts';
 import { completeFanOut, type WrittenFanOut } from './written-fan-out.ts';
 
@@ -68,8 +69,12 @@ export type WrittenPlan = Readonly<
 >;
 type WrittenContext = Partial<Omit<ContextPolicy, 'summary'>> &
   Readonly<{ tokensMax: number; summary?: Partial<ContextPolicy['summary']> }>;
-type Written<T extends AgentDefinition> = Omit<T, 'form' | 'onError' | 'person'> &
-  Readonly<{ onError?: WrittenErrorPolicy; person?: Partial<PersonPolicy> }>;
+type Written<T extends AgentDefinition> = Omit<
+  T,
+  'form' | 'onError' | 'person' | 'delegates' | 'handoffs'
+> &
+  Readonly<{ onError?: WrittenErrorPolicy; person?: Partial<PersonPolicy> }> &
+  WrittenDelegation;
 export type WrittenModelAgent = Omit<
   Optional<
     Written<ModelAgent>,
@@ -234,13 +239,15 @@ function completePerson({ tools = [], person, onError }: WrittenAsking) {
 }
 
 function completeModelAgent(whole: WrittenModelAgent): ModelAgent {
-  const { context, onError: said, person: _person, ...written } = whole;
+  const { context, onError: said, person: _person, ...others } = whole;
+  const { delegates: _to, handoffs: _on, ...written } = others;
   const output = written.outputSchema === undefined ? 'text' : 'json';
   const onError = completeOnError(said);
   return {
     ...{ ...modelAgentDefaults, output, ...written, form: formOf(onError) },
     onError,
     ...completePerson(whole),
+    ...completeDelegation(whole),
     ...(context === undefined ? {} : { context: completeContext(context, written.model) }),
   };
 }
@@ -261,8 +268,9 @@ export function completeAgent(written: WrittenAgent): AgentDefinition {
     return when === undefined ? complete : { ...complete, when: condition(when) };
   });
   const onError = completeOnError(written.onError, 'fail');
-  const { person: _person, ...rest } = written;
-  return { ...rest, steps, form: formOf(onError), onError, ...completePerson(written) };
+  const { person: _person, delegates: _to, handoffs: _on, ...rest } = written;
+  const policies = { ...completePerson(written), ...completeDelegation(written) };
+  return { ...rest, steps, form: formOf(onError), onError, ...policies };
 }
 
 const toolDefaults = { timeoutMs: 30_000, argumentBytesMax: 262_144, resultBytesMax: 1_048_576 };

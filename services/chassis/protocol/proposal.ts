@@ -16,6 +16,8 @@ export type Proposal<S> = Readonly<{
    * its base.
    */
   write(draft: Draft): void;
+  /** The same for an event that this state need not know, such as a timer that is taken back. */
+  follow(draft: Draft): void;
 }>;
 
 function foreseen(draft: Draft, index: number): SeenEvent {
@@ -41,6 +43,10 @@ export function beginProposal<S>(start: S, evolve: (state: S, event: SeenEvent) 
       const next = evolve(state, foreseen(draft, drafts.length));
       if (next === state) throw new InvariantError(`the state refuses the own event ${draft.type}`);
       state = next;
+      drafts.push(draft);
+    },
+    follow(draft) {
+      state = evolve(state, foreseen(draft, drafts.length));
       drafts.push(draft);
     },
   };

@@ -104,7 +104,9 @@ export function foldPermits(permits: Members<Permit>, seen: SeenEvent): Members<
 export type Leave = 'given' | 'asked' | 'ask' | 'refused';
 
 /** Whether the task's next attempt may begin, waits, or has to ask first. */
-export function leaveOf(state: SupervisorState, { definition }: TaskState): Leave {
+export function leaveOf(state: SupervisorState, { definition, delegation }: TaskState): Leave {
+  // It works on the place of who waits for it.
+  if (delegation !== undefined) return 'given';
   if (state.limitedPools?.includes(definition.pool) !== true) return 'given';
   const permit = memberOf(state.permits ?? {}, definition.id);
   if (permit === undefined) return 'ask';

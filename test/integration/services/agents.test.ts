@@ -108,6 +108,23 @@ describe('the agent of the document', () => {
   });
 });
 
+describe('the agents of the document that share work', () => {
+  it('work side by side, and the last of them says what the task comes to', async () => {
+    const desk = await GoalDesk.open(stack);
+    const shared = await desk.result(await desk.submit({ plan: 'how-long' }));
+    await desk.close();
+    expect(shared).toMatchObject({
+      status: 'completed',
+      output: { note: 'Noted. lead says: The licence is long.' },
+    });
+    const given = (await eventsOfSession(shared.session)).flatMap((one) =>
+      one.type === 'task.delegated' ? [`${one.data.delegated} ${one.data.to}`] : [],
+    );
+    expect(given).toEqual(['note/1 measurer', 'note/2 measurer', 'note/3 note-writer']);
+    await expectVerified(stack, [shared.session]);
+  });
+});
+
 describe('the agent of the document that asks a person', () => {
   it('waits for the answer, which came over longrein.approvals, and says who gave it', async () => {
     const log = createKafkaLog({ brokers: stack.brokers, clientId: 'approvals-test' });

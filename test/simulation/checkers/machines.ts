@@ -30,7 +30,8 @@ const sandbox = machine('sandbox', sandboxFold, foldSandbox);
 
 const answers = /^(tool|model)\.(completed|failed|denied|unknown)$/;
 const ofSession = /^(session\.(opened|completed|failed|cancelled|closed)|plan\.|result\.)/;
-const ofAgent = /^(agent\.(?!created)|tool\.requested|model\.requested|person\.(asked|settled)$)/;
+const ofAgent =
+  /^(agent\.(?!created)|tool\.requested|model\.requested|person\.(asked|settled)$|delegation\.settled$)/;
 const ofCall = /^tool\.(?!requested)/;
 
 /** `own`: written by who knows the machine; others may tell it what it does not wait for any more. */
@@ -45,6 +46,11 @@ export function movedBy(event: SeenEvent, agentOf: ReadonlyMap<string, string>):
   if (ofSession.test(type)) return [{ machine: session, id: '', own: true }];
   // More of a task that began already is no step of it.
   if (event.type === 'task.expanded' && !event.data.begins) return [];
+  // For who waits it is a call like others, and for the task that is made the beginning of a life.
+  if (event.type === 'task.delegated')
+    return event.data.kind === 'handoff'
+      ? []
+      : [{ machine: agent, id: event.data.agent, own: true }];
   if (type.startsWith('task.')) return [{ machine: task, id: text(data, 'task'), own: true }];
   if (type === 'sandbox.released')
     return [{ machine: sandbox, id: text(data, 'sandbox'), own: true }];

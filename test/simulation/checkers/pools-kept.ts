@@ -1,4 +1,5 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
+import { isDelegated } from '../../../services/chassis/catalog/child-task.ts';
 import type { SessionHistory } from '../world/history.ts';
 import type { Checker, Violation } from './violation.ts';
 
@@ -38,6 +39,8 @@ function withoutPlace(session: SessionHistory): Violation[] {
     if (event.type === 'permit.returned')
       for (const { task, attempt } of event.data.tasks) places.delete(`${task} ${attempt}`);
     if (event.type !== 'task.scheduled' || event.data.pool !== narrow.pool) continue;
+    // It works on the place of who waits for it.
+    if (isDelegated(event.data.task)) continue;
     const attempt = `${event.data.task} ${event.data.attempt}`;
     if (!places.has(attempt))
       found.push({ rule, detail: `${session.session}: ${attempt} began without a place` });

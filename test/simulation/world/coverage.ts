@@ -128,7 +128,8 @@ export const neverEmitted: Readonly<Record<string, string>> = {
 
 const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
 const fromFile = 'plans come from files today: one that was rejected is not proposed again';
-const begunOnly = 'only a task that began is cancelled, and only one that failed is given up';
+const begunOnly =
+  'only a task that began is given up, but for delegated ones: tests of delegation show them';
 const oneAtATime = 'an agent asks its model, or waits, with nothing else open';
 
 /** Pairs of a state and an event that a definition allows and the code of today never makes, with the reason. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../schemas/json.ts';
+import { delegate, handoff } from '../../../services/chassis/catalog/delegation-tools.ts';
 import { askPerson } from '../../../services/chassis/catalog/person-tool.ts';
 import type { Clock } from '../../../services/chassis/host/ports.ts';
 import type { GateRules } from '../../../services/model-gateway/gate/rules.ts';
@@ -125,6 +126,34 @@ function withQuestion(
   return { ...said, calls: [...(said.calls ?? []), dice.chance(0.9) ? question : wrong] };
 }
 
+const given: readonly Readonly<{ name: string; arguments: JsonValue }>[] = [
+  { name: delegate, arguments: { agent: 'counter', goal: 'Count.', input: { counter: 'given' } } },
+  {
+    name: delegate,
+    arguments: { agent: 'pair-asker', goal: 'Ask.', input: { question: 'What?' } },
+  },
+  { name: delegate, arguments: { agent: 'giver', goal: 'Give.', budgetPercent: 30 } },
+  { name: delegate, arguments: { agent: 'nobody', goal: 'Give.' } },
+  { name: delegate, arguments: { agent: 'giver', goal: 'Give.', budgetPercent: 90 } },
+];
+
+/** An agent that may give work away does so beside its other calls, or hands its task on. */
+function withGiving(
+  said: FakeModelAnswer,
+  seed: number,
+  { tools, messages }: Parameters<FakeModel>[0],
+): FakeModelAnswer {
+  const dice = diceOf('giving', seed, messages.length);
+  const may = tools.some(({ name }) => name === delegate);
+  if (!may || !('calls' in said)) return said;
+  if (dice.chance(0.2)) {
+    const to = { agent: dice.pick(['giver', 'counter']), summary: 'Begun.' };
+    const call = { name: handoff, arguments: to };
+    return { ...said, calls: dice.chance(0.8) ? [call] : [call, ...(said.calls ?? [])] };
+  }
+  return { ...said, calls: [...(said.calls ?? []), dice.pick(given), dice.pick(given)] };
+}
+
 /** A model that asks for tools, good and bad, and then answers. */
 export function modelOf(parts: EffectParts): FakeModel {
   return (request) => {
@@ -135,7 +164,8 @@ export function modelOf(parts: EffectParts): FakeModel {
       const retryable = dice.chance(0.8);
       return { afterMs: dice.between(1, 200), failure: { code: 'OVERLOADED', retryable } };
     }
-    const said = withQuestion(answer(dice, request.messages.length), parts.seed, request);
+    const asking = withQuestion(answer(dice, request.messages.length), parts.seed, request);
+    const said = withGiving(asking, parts.seed, request);
     return { ...said, afterMs: inBursts(said.afterMs ?? 0, parts) };
   };
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { disturbances } from './disturbances.ts';
+import { givings } from './givings.ts';
 import { askingPlan, cancelValue, type GoalToSend, goalsOf } from './goals.ts';
 import { beginnings, groupingOf } from './groupings.ts';
 import { poisonings } from './poison.ts';
@@ -278,6 +279,7 @@ export function scheduleOf(seed: number): Schedule {
     ...hurries(seed, calmAtMs),
     ...families(seed, calmAtMs),
     ...askings(seed, calmAtMs),
+    ...givings(seed, calmAtMs),
   ];
   const { starts, ...retention } = janitors(seed, calmAtMs);
   const partitions = dice.between(1, 2);
