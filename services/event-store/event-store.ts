@@ -113,7 +113,7 @@ class EventStoreService implements EventStore {
     this.alarm = new RetentionAlarm(ports);
     this.preparation = createPreparation(options);
     const { prepared } = this.preparation;
-    const pace = new Pace();
+    const pace = new Pace(() => clock.nowMs());
     const onInserted = (durationMs: number): void => pace.inserted(durationMs);
     this.inserter = createInserter({ table, clock, logger, prepared, onInserted });
     this.sources = new Sources({

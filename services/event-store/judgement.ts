@@ -16,6 +16,8 @@ export type Judgement = Readonly<{
   session: SessionMeta | undefined;
   /** What earlier events say about each of its events; nothing where that is nothing. */
   contexts?: readonly (EventContext | undefined)[];
+  /** Its session ends with it. */
+  ends?: true;
   /** The row of a public record holds its structure and nothing that people wrote. */
   bare?: boolean;
 }>;

@@ -94,13 +94,14 @@ export class SessionFold implements PartitionFold {
     const step = foldCore(core, record);
     const { status, meta } = step.core;
     const contexts = this.contextsOf(record, step.events.length);
+    const judged = { ...nothing, effectiveEvents: step.events.length, session: meta, contexts };
     if (status === 'closed') {
       this.closed.add(session, { offset, atMs: body.atMs });
       this.forget(session);
     } else if (status === 'unknown') this.contexts.delete(session);
     else this.keep(session, step.core, offset);
     this.expireEarlyCancels(body.atMs);
-    return { ...nothing, effectiveEvents: step.events.length, session: meta, contexts };
+    return status === 'closed' ? { ...judged, ends: true } : judged;
   }
 
   /** Of all events of a record, those that count taken in, in order. */

@@ -33,9 +33,17 @@ export class ReadyRows {
   bytes = 0;
   private records: ReadyRecord[] = [];
   private head = 0;
+  /** Offset of the newest record that ended a session. */
+  private endAt = -1;
+
+  /** The end of a session is among them. */
+  get hasEnd(): boolean {
+    return (this.oldest?.log.offset ?? Number.POSITIVE_INFINITY) <= this.endAt;
+  }
 
   push(record: ReadyRecord): void {
     this.records.push(record);
+    if (record.judgement.ends === true) this.endAt = record.log.offset;
     this.rows += record.rows;
     this.bytes += record.bytes;
   }

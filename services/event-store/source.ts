@@ -6,6 +6,7 @@ import type { LogRecord, PartitionName, Reader } from '../chassis/log/port.ts';
 import type { AcceptanceState } from '../chassis/protocol/acceptance.ts';
 import { rowsEnough } from './decide.ts';
 import { decodeRecord } from './decoded-record.ts';
+import { DueTimer } from './due-timer.ts';
 import { type FailedSession, failedIn } from './failed-sessions.ts';
 import { countRows, rowsOf } from './judgement.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -27,8 +28,8 @@ export type SourceParts = Readonly<{
   logger: Logger;
   budget: MemoryBudget;
   reading: Pick<Reader, 'pause' | 'resume' | 'unassign'>;
-  /** How long rows wait for more, in milliseconds. */
-  waitMs(): number;
+  /** How long rows wait for more, in milliseconds; `ended`: a session's end is among them. */
+  waitMs(ended: boolean): number;
   /** There is enough to store, or it has waited long enough. */
   onDue: () => void;
   /** The log is not what it must be: nothing of this partition is stored any more. */
@@ -81,7 +82,7 @@ export class Source {
   private paused = false;
   private closed = false;
   private told = false;
-  private cancelTimer: (() => void) | undefined;
+  private readonly timer: DueTimer;
 
   constructor(name: PartitionName, parts: SourceParts, start: SourceStart) {
     this.name = name;
@@ -91,6 +92,7 @@ export class Source {
     this.expected = start.offset;
     this.next = start.next;
     this.history = new AcceptanceHistory(start.offset, start.fold.acceptance);
+    this.timer = new DueTimer(parts.clock, () => this.tell());
   }
 
   get position(): number {
@@ -130,7 +132,8 @@ export class Source {
     const { oldest, rows } = this.ready;
     const waitedMs = this.parts.clock.nowMs() - (oldest?.readyAtMs ?? 0);
     // What is due now is decided now, or when the range before it is stored: both look here again.
-    if (rows >= rowsEnough || waitedMs >= this.parts.waitMs()) return this.ready.cut();
+    if (rows >= rowsEnough || waitedMs >= this.parts.waitMs(this.ready.hasEnd))
+      return this.ready.cut();
     this.armTimer();
     return undefined;
   }
@@ -180,7 +183,7 @@ export class Source {
 
   close(): void {
     this.closed = true;
-    this.cancelTimer?.();
+    this.timer.cancel();
     this.parts.reading.unassign(this.name);
     this.queue.length = 0;
     this.parts.budget.hold(this, { rows: 0, bytes: 0 });
@@ -284,16 +287,12 @@ export class Source {
   }
 
   private armTimer(): void {
-    const { oldest } = this.ready;
-    if (oldest === undefined || this.cancelTimer !== undefined) return;
-    const waitMs = Math.max(0, oldest.readyAtMs + this.parts.waitMs() - this.parts.clock.nowMs());
-    this.cancelTimer = this.parts.clock.after(waitMs, () => {
-      this.cancelTimer = undefined;
-      if (!this.closed && this.ready.oldest !== undefined) this.tell();
-    });
+    const { oldest, hasEnd } = this.ready;
+    if (oldest !== undefined) this.timer.by(oldest.readyAtMs + this.parts.waitMs(hasEnd));
   }
 
   private tell(): void {
+    if (this.closed || this.ready.oldest === undefined) return;
     this.told = true;
     this.parts.onDue();
   }

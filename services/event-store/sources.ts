@@ -242,7 +242,7 @@ export class Sources {
       logger,
       budget: this.budget,
       reading: reader,
-      waitMs: () => this.parts.pace.waitMs(this.busy),
+      waitMs: (ended) => this.parts.pace.waitMs(this.busy, ended),
       onDue: () => this.parts.onDue(session),
       onBroken: (error) => this.broken(session, error),
     };

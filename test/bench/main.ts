@@ -17,7 +17,11 @@ import { rawHop } from './raw-client.ts';
 import { storeRows } from './store-rows.ts';
 import { turns } from './turns.ts';
 
-type Stack = Readonly<{ brokers: readonly string[]; clickhouseUrl: string | null }>;
+type Stack = Readonly<{
+  brokers: readonly string[];
+  clickhouseUrl: string | null;
+  processes: readonly Readonly<{ name: string; pid: number }>[];
+}>;
 
 /**
  * Every figure, or those whose names are given: hop, loop, commit, long, flood, lanes, steps, plans, fairness, store, gateway,
@@ -29,7 +33,8 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   print({ ...machine(), fsync: config.fsync ? 1 : 0 });
   if (wants('questions')) {
     if (stack.clickhouseUrl === null) throw new Error('the questions need ClickHouse');
-    await readyQuestions(stack.clickhouseUrl, eventsWanted(names));
+    const engine = stack.processes.find(({ name }) => name === 'clickhouse');
+    await readyQuestions(stack.clickhouseUrl, eventsWanted(names), engine?.pid);
     if (names[0] === 'questions') return;
   }
   const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);

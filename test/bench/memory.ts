@@ -13,7 +13,7 @@ export function residentBytes(pid: number): number {
 }
 
 /** Processor time of a process so far, in milliseconds: the kernel counts hundredths of a second. */
-function processorMs(pid: number): number {
+export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -2,6 +2,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { parametersFor, readReadyQueries } from '../../services/console/cli/ready-query.ts';
 import { loadSample, removeSample } from '../../services/event-store/sample/load.ts';
 import { percentile, print } from './figures.ts';
+import { processorMs } from './memory.ts';
 
 /** The ready questions on so many events of realistic shape: the sample data, over and over under other sessions. */
 
@@ -54,7 +55,22 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-async function questions(client: ClickHouseClient, session: string): Promise<void> {
+/** Processor time of the engine for one of so many runs: on a busy machine it says more than the clock. */
+async function processorOf(
+  engine: number | undefined,
+  runs: number,
+  work: () => Promise<void>,
+): Promise<Readonly<{ processorMs?: number }>> {
+  const before = engine === undefined ? 0 : processorMs(engine);
+  await work();
+  return engine === undefined ? {} : { processorMs: (processorMs(engine) - before) / runs };
+}
+
+type Asked = Readonly<{ client: ClickHouseClient; engine: number | undefined }>;
+
+const rounds = 3;
+
+async function questions({ client, engine }: Asked, session: string): Promise<void> {
   const took: number[] = [];
   for (const query of readReadyQueries()) {
     const sinceMs = untilMs - 30 * dayMs;
@@ -62,17 +78,19 @@ async function questions(client: ClickHouseClient, session: string): Promise<voi
     const own = { ...given, tenant: 'sample-acme', more: { session } };
     const values = parametersFor(query, query.name === 'session-timeline' ? own : given);
     const tries: number[] = [];
-    for (let round = 0; round < 3; round++)
-      tries.push(await timeOf(() => rowsOf(client, query.sql, values)));
+    const spent = await processorOf(engine, rounds, async () => {
+      for (let round = 0; round < rounds; round++)
+        tries.push(await timeOf(() => rowsOf(client, query.sql, values)));
+    });
     const ms = percentile(tries, 0.5);
     took.push(ms);
-    print({ bench: 'question', name: query.name, ms });
+    print({ bench: 'question', name: query.name, ms, ...spent });
   }
   const slow = took.filter((ms) => ms >= 1_000).length;
   print({ bench: 'questions', n: took.length, worstMs: Math.max(...took), overASecond: slow });
 }
 
-async function timelineTimes(client: ClickHouseClient): Promise<void> {
+async function timelineTimes({ client, engine }: Asked): Promise<void> {
   const sql = `SELECT k_offset, event_index, type, at FROM longrein.events
     WHERE tenant_id = 'sample-acme' AND session_id = {session:String} ORDER BY k_offset, event_index`;
   const sessions = await rowsOf(
@@ -81,13 +99,16 @@ async function timelineTimes(client: ClickHouseClient): Promise<void> {
       ORDER BY cityHash64(session_id) LIMIT ${timelines}`,
   );
   const took: number[] = [];
-  for (const [session = ''] of sessions)
-    took.push(await timeOf(() => rowsOf(client, sql, { session })));
+  const spent = await processorOf(engine, sessions.length, async () => {
+    for (const [session = ''] of sessions)
+      took.push(await timeOf(() => rowsOf(client, sql, { session })));
+  });
   print({
     bench: 'timeline',
     n: took.length,
     p50Ms: percentile(took, 0.5),
     p95Ms: percentile(took, 0.95),
+    ...spent,
   });
 }
 
@@ -101,8 +122,8 @@ async function bytesPerEvent(client: ClickHouseClient): Promise<void> {
   print({ bench: 'stored', rows: Number(rows), bytesPerEvent: Number(bytes) / Number(rows) });
 }
 
-/** Loads the events, asks every ready question, and takes all of it out again. */
-export async function readyQuestions(url: string, wanted: number): Promise<void> {
+/** Loads the events, asks every ready question, and takes all of it out again. `engine`: its process, where it is ours. */
+export async function readyQuestions(url: string, wanted: number, engine?: number): Promise<void> {
   const client = createClient({ url, request_timeout: 600_000 });
   try {
     print({ bench: 'questions-events', events: await grow(client, wanted) });
@@ -111,8 +132,8 @@ export async function readyQuestions(url: string, wanted: number): Promise<void>
       `SELECT session_id FROM longrein.sessions WHERE tenant_id = 'sample-acme'
         ORDER BY cost_nano_usd DESC, session_id LIMIT 1`,
     );
-    await questions(client, costliest?.[0] ?? '');
-    await timelineTimes(client);
+    await questions({ client, engine }, costliest?.[0] ?? '');
+    await timelineTimes({ client, engine });
     await bytesPerEvent(client);
   } finally {
     await removeSample(client);

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { ModelTokens } from '../../../../schemas/tokens.ts';
 import { tokensTopic } from '../../../../schemas/topics.ts';
 import { packageRoot } from '../../../../services/chassis/config/package-root.ts';
+import type { ContentKeys } from '../../../../services/chassis/content/content-keys.ts';
 import { MemoryCluster } from '../../../../services/chassis/log/memory/memory-cluster.ts';
 import type { LogPort } from '../../../../services/chassis/log/port.ts';
 import { createScriptedProvider } from '../../../../services/model-gateway/providers/scripted.ts';
@@ -104,4 +105,15 @@ test('a scripted model says its answer word by word', async () => {
   const outcome = await provider.complete(requestOf({ model: 'scripted/demo', onText }));
   expect(told).toEqual(['One', ' two', '  three.']);
   expect(completedOf(outcome).message.text).toBe(told.join(''));
+});
+
+test('nobody is told what a sealed session says: the topic stands open', async () => {
+  const keys = { isSealed: (log: string) => log === 'ses_1' } as unknown as ContentKeys;
+  const sealed = new TokenChannel({ log, clock, logger, keys });
+  sealed.listener(piece)('not for everybody');
+  sealed.listener({ ...piece, session: 'ses_2' })('for whoever follows');
+  await clock.run(500);
+  expect(written().map(({ session, text }) => [session, text])).toEqual([
+    ['ses_2', 'for whoever follows'],
+  ]);
 });
