@@ -4,9 +4,10 @@ import { checkRun, ends } from './checkers/checkers.ts';
 import { noToy } from './checkers/no-toy.ts';
 import type { Violation } from './checkers/violation.ts';
 import { ruleAway } from './rules.ts';
+import { schedulePlayed } from './world/brief.ts';
 import { addCoverage, type Coverage } from './world/coverage.ts';
 import { fingerprintOfSchedule, type Run, runSchedule } from './world/run.ts';
-import { type Schedule, scheduleOf } from './world/schedule.ts';
+import type { Schedule } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
 
 /** One seed in `repeatEvery` is run twice: the same seed must give the same log. */
@@ -28,6 +29,8 @@ export type SeedResult = Readonly<{
   violations: readonly Violation[];
   records: number;
   calmMs: number;
+  /** Whether it was the long schedule of a seed whose schedule is a brief one otherwise. */
+  isLong: boolean;
 }>;
 
 /** Runs a seed a second time and compares. */
@@ -60,32 +63,35 @@ export async function tryOut(trial: Trial): Promise<Verdict> {
   }
 }
 
-/** Runs one seed and checks it; what happened is added to `coverage`. */
-export async function runSeed(
-  seed: number,
+/** Runs what was drawn from a seed and checks it; what happened is added to `coverage`. */
+export async function runDrawn(
+  schedule: Schedule,
   coverage: Coverage,
   ablate?: AblatableRule,
 ): Promise<SeedResult> {
+  const { seed } = schedule;
   const twice = seed % repeatEvery === 0 && ablate === undefined;
-  const { run, violations } = await tryOut({ schedule: scheduleOf(seed), ablate, twice });
+  const { run, violations } = await tryOut({ schedule, ablate, twice });
   if (run !== undefined) addCoverage(coverage, run.coverage);
   // Of drawn schedules only: one that was shrunk is a toy on purpose.
   const toy = run === undefined || ablate !== undefined ? [] : noToy(run);
   return {
     ...{ seed, violations: [...violations, ...toy] },
     ...{ records: run?.history.lines.length ?? 0, calmMs: run?.calmMs ?? 0 },
+    isLong: schedule.calmAtMs !== schedulePlayed(seed).calmAtMs,
   };
 }
 
 /** What a person reads of a seed that failed. */
 export function reportOf(
-  { seed, violations, records }: SeedResult,
+  { seed, violations, records, isLong }: SeedResult,
   ablate?: AblatableRule,
 ): string {
   const shown = violations.slice(0, 12).map(({ rule, detail }) => `  ${rule}:\n    ${detail}`);
   const more =
     violations.length > shown.length ? [`  and ${violations.length - shown.length} more`] : [];
   const without = ablate === undefined ? '' : ` --ablate ${ablate}`;
-  const command = `npm run simulate -- --seeds 1 --from ${seed}${without}`;
+  const long = isLong ? ' --long' : '';
+  const command = `npm run simulate -- --seeds 1 --from ${seed}${long}${without}`;
   return [`seed ${seed} (${records} records): ${command}`, ...shown, ...more].join('\n');
 }

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type AblatableRule, ablatableRules, rulesNamed } from '../../services/chassis/ablation.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
-import { reportOf, runSeed, tryOut } from './batch.ts';
+import { reportOf, runDrawn, tryOut } from './batch.ts';
 import { type Failure, type Smallest, smallest, storeSchedule, storyOf } from './failure.ts';
 import { pin } from './pin.ts';
 import { realBrokerOnly } from './rules.ts';
 import { readSchedule } from './schedule-file.ts';
+import { schedulePlayed } from './world/brief.ts';
 import type { Coverage } from './world/coverage.ts';
 import { scheduleOf } from './world/schedule.ts';
 
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     schedule: { type: 'string' },
     out: { type: 'string', default: '.' },
     pin: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
     violates: { type: 'string', default: '' },
   },
 });
@@ -79,7 +81,8 @@ async function runSeeds(ablate: AblatableRule | undefined): Promise<void> {
   const minutes = Number(values.minutes);
   const endMs = minutes === 0 ? Number.POSITIVE_INFINITY : Date.now() + minutes * 60_000;
   for (let seed = from; seed < from + seeds * step && Date.now() < endMs; seed += step) {
-    const result = await runSeed(seed, coverage, ablate);
+    const schedule = values.long ? scheduleOf(seed) : schedulePlayed(seed);
+    const result = await runDrawn(schedule, coverage, ablate);
     schedules += 1;
     records += result.records;
     process.send?.({ schedules, failed: failed.length });
@@ -89,8 +92,7 @@ async function runSeeds(ablate: AblatableRule | undefined): Promise<void> {
     say(reportOf(result, ablate));
     const { violations } = result;
     const name = `${ablate === undefined ? 'seed' : `without-${ablate}`}-${seed}`;
-    if (failed.length <= shrunkMax)
-      await explain({ schedule: scheduleOf(seed), violations, ablate }, name);
+    if (failed.length <= shrunkMax) await explain({ schedule, violations, ablate }, name);
     if (ablate !== undefined) return;
   }
 }

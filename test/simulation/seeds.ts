@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { reportOf, runSeed } from './batch.ts';
+import { reportOf, runDrawn } from './batch.ts';
 import { type Coverage, missingKinds, neededKinds } from './world/coverage.ts';
+import { scheduleOf } from './world/schedule.ts';
 
 /** Seeds of every test run: two files of so many each, which run beside each other on two processors. */
 export const seedsOfHalf = 150;
@@ -11,12 +12,12 @@ export const seedsOfHalf = 150;
  */
 export const regressionSeeds: readonly Readonly<{ seed: number; found: string }>[] = [];
 
-/** Runs seeds and expects that all rules hold, and that between them everything happened. */
+/** Runs the long schedule of each seed, expects that all rules hold, and that between them everything happened. */
 export async function expectClean(seeds: readonly number[]): Promise<void> {
   const coverage: Coverage = new Map();
   const failures: string[] = [];
-  for (const seed of seeds) {
-    const result = await runSeed(seed, coverage);
+  for (const schedule of seeds.map(scheduleOf)) {
+    const result = await runDrawn(schedule, coverage);
     if (result.violations.length > 0) failures.push(reportOf(result));
   }
   expect(failures.join('\n')).toBe('');

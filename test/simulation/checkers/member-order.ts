@@ -19,7 +19,9 @@ export const memberOrder: Checker = ({ history, schedule }) => {
     const logic = history.logicOf(header.service, header.behaviour);
     if (body.kind !== 'turn' || seen === undefined || logic === undefined) continue;
     if (!dice.chance(share)) continue;
-    const again = decideAgain(logic, throughCanonical(seen), throughCanonical(body));
+    // Of the base a decision takes no more than where it is.
+    const other = { base: seen.base, entry: throughCanonical(seen.entry) };
+    const again = decideAgain(logic, other, throughCanonical(body));
     if (again.id === header.id) continue;
     const at = `${topic}/${partition}@${offset} ${header.service}`;
     found.push({ rule, detail: `${at}: ${differenceOf(again.body, body)}` });

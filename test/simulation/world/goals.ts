@@ -35,6 +35,18 @@ function goalOf(dice: Dice, index: number): JsonObject {
   return { id: `goal-${index}`, goal: `Goal ${index}.`, priority, ...shape, ...key };
 }
 
+/** Plans of which one goal takes more records than a handful of others. */
+export const isHeavy = ({ plan }: JsonObject): boolean =>
+  ['storm', 'patterns', 'wide'].includes(String(plan));
+
+/** A goal that is soon done. */
+export function lightGoal(dice: Dice, goalId: string): JsonObject {
+  const shape = dice.pick([{ plan: 'flaky' }, { plan: 'ask' }, { plan: 'echo' }]);
+  const inputs = { name: 'thing', question: 'What is new?', said: goalId };
+  const key = dice.chance(0.4) ? { key: dice.pick(['red', 'blue']) } : {};
+  return { id: goalId, goal: 'Light.', ...shape, inputs, ...key };
+}
+
 function repeatOf(dice: Dice, goal: JsonObject, atMs: number): GoalToSend {
   const value = dice.chance(0.5) ? goal : { ...goal, priority: 'bulk', goal: 'Said again.' };
   return { atMs, goalId: String(goal['id']), kind: 'repeat', value };
