@@ -8,6 +8,12 @@ export function percentile(samples: readonly number[], share: number): number {
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
+/** The number after `--name` among the arguments of the bench. */
+export function countOf(names: readonly string[], name: string, otherwise: number): number {
+  const at = names.indexOf(name);
+  return at < 0 ? otherwise : Number(names[at + 1] ?? 0);
+}
+
 export type Figure = Readonly<Record<string, string | number>>;
 
 /** One JSON line on standard output. Milliseconds have two decimals. */

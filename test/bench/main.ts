@@ -3,7 +3,7 @@ import { agentLoop } from './agent-loop.ts';
 import { agentSteps } from './agent-steps.ts';
 import { burst } from './burst.ts';
 import { fairness } from './fairness.ts';
-import { machine, print } from './figures.ts';
+import { countOf, machine, print } from './figures.ts';
 import { flood } from './flood.ts';
 import { gatewayAlone } from './gateway.ts';
 import { groupCommit } from './group-commit.ts';
@@ -12,7 +12,7 @@ import { lanes } from './lanes.ts';
 import { longSession } from './long-session.ts';
 import { memory } from './memory.ts';
 import { firstEvent, scheduling } from './plans.ts';
-import { eventsWanted, readyQuestions } from './questions.ts';
+import { readyQuestions } from './questions.ts';
 import { rawHop } from './raw-client.ts';
 import { storeRows } from './store-rows.ts';
 import { turns } from './turns.ts';
@@ -25,7 +25,8 @@ type Stack = Readonly<{
 
 /**
  * Every figure, or those whose names are given: hop, loop, commit, long, flood, lanes, steps, plans, fairness, store, gateway,
- * questions, memory, idle. `questions` asks on `--events N` of them.
+ * questions, memory, idle. `questions` asks on `--events N` of them, `lanes`
+ * has `--goals N` in the lane of the many.
  */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
@@ -34,7 +35,7 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('questions')) {
     if (stack.clickhouseUrl === null) throw new Error('the questions need ClickHouse');
     const engine = stack.processes.find(({ name }) => name === 'clickhouse');
-    await readyQuestions(stack.clickhouseUrl, eventsWanted(names), engine?.pid);
+    await readyQuestions(stack.clickhouseUrl, countOf(names, '--events', 100_000), engine?.pid);
     if (names[0] === 'questions') return;
   }
   const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);
@@ -43,7 +44,7 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('commit')) await groupCommit(config);
   if (wants('long')) await longSession(config);
   if (wants('flood')) await flood(config);
-  if (wants('lanes')) await lanes(config, 10_000);
+  if (wants('lanes')) await lanes(config, countOf(names, '--goals', 10_000));
   if (wants('steps')) await agentSteps(config);
   if (wants('plans')) {
     scheduling();

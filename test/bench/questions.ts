@@ -10,12 +10,6 @@ const dayMs = 86_400_000;
 const untilMs = Date.UTC(2026, 2, 1);
 const timelines = 40;
 
-/** `--events N`; small if it is not given. */
-export function eventsWanted(names: readonly string[]): number {
-  const at = names.indexOf('--events');
-  return at < 0 ? 100_000 : Number(names[at + 1] ?? 0);
-}
-
 async function rowsOf(
   client: ClickHouseClient,
   query: string,
