@@ -243,7 +243,8 @@ export class Host {
     await this.partitions.untilIdle(deadlineMs - withinMs / 2);
     for (const partition of this.partitions.values()) partition.effects.abortAll();
     await this.partitions.untilIdle(deadlineMs - withinMs / 4);
-    for (const partition of this.partitions.values()) partition.checkpoint(true);
+    const untilMs = (clock.nowMs() + deadlineMs) / 2; // They have to be written as well.
+    for (const partition of this.partitions.values()) partition.checkpoint(untilMs);
     await this.partitions.untilIdle(deadlineMs);
     await this.marks.write(this.partitions.values(), this.membership);
     await this.membership?.leave();
@@ -285,7 +286,7 @@ export class Host {
     if (this.stopping) return;
     const { clock, logger } = this.options.ports;
     this.cancelTick = clock.after(this.options.housekeepingMs, () => this.tick());
-    for (const partition of this.partitions.values()) partition.checkpoint(false);
+    for (const partition of this.partitions.values()) partition.checkpoint();
     this.partitions.tend();
     this.marks.write(this.partitions.values(), this.membership).catch((thrown: unknown) => {
       logger.warn({ error: toError(thrown).message }, 'watermarks not written; later');

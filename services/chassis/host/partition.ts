@@ -280,11 +280,11 @@ export class Partition {
     }
   }
 
-  /** Keeps the partition short to restore and small in memory; `everything` where the host is about to end. */
-  checkpoint(everything: boolean): void {
+  /** Keeps the partition short to restore and small in memory; all of it, until then, where the host is about to end. */
+  checkpoint(untilMs?: number): void {
     if (!this.caughtUp || this.log.halted) return;
-    if (everything) this.upkeep.checkpointAll();
-    else this.upkeep.round();
+    if (untilMs === undefined) this.upkeep.round();
+    else this.upkeep.checkpointAll(untilMs);
   }
 
   packIdle(quietMs: number): void {

@@ -94,8 +94,13 @@ export class SessionTable {
     this.bySession.delete(slot.session);
   }
 
-  unpackMoved(): void {
-    for (const session of this.packed.moved) this.get(session);
+  /** Every session, what is packed only if it has moved since: unpacked one by one, as it is asked for. */
+  *moved(): Generator<Slot> {
+    yield* [...this.slots()];
+    for (const session of [...this.packed.moved]) {
+      const slot = this.get(session);
+      if (slot !== undefined) yield slot;
+    }
   }
 
   /** Unpacks what holds a watermark below this offset, so that it can be carried forward; so many at most. */

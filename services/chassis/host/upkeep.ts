@@ -39,11 +39,13 @@ export class Upkeep {
     this.checkpoints.landed(slot, this.parts.log.expected);
   }
 
-  /** A checkpoint of all that has moved. */
-  checkpointAll(): void {
-    const { log, table } = this.parts;
-    table.unpackMoved();
-    this.checkpoints.everything(table.slots(), log.expected);
+  /** A checkpoint of all that has moved, until this time: what has none is folded by the next host. */
+  checkpointAll(untilMs: number): void {
+    const { log, table, ports } = this.parts;
+    for (const slot of table.moved()) {
+      if (ports.clock.nowMs() >= untilMs) return;
+      this.checkpoints.everything([slot], log.expected);
+    }
   }
 
   /** Packs sessions that have been quiet so long: they take little memory, and wake when a record of theirs comes. */

@@ -39,7 +39,7 @@ export function commitIn(host: Host): void {
 
 /** As a host does it in a quiet hour: what has moved gets a checkpoint, and what is idle is packed. */
 export function checkpointIn(partition: Partition): void {
-  partition.checkpoint(true);
+  partition.checkpoint(Number.POSITIVE_INFINITY);
   partition.packIdle(0);
 }
 
