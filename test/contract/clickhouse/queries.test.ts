@@ -22,7 +22,15 @@ const dayMs = 86_400_000;
 
 const dictionaryTables = [
   ...['sessions', 'tasks', 'agent_steps', 'model_calls', 'tool_calls', 'sandbox_runs'],
-  ...['child_sessions', 'pool_load', 'pools_now', 'costs_hourly', 'late_outcomes', 'events'],
+  ...[
+    'child_sessions',
+    'delegations',
+    'pool_load',
+    'pools_now',
+    'costs_hourly',
+    'late_outcomes',
+    'events',
+  ],
 ] as const;
 
 type Golden = Record<string, { rows: number; first: unknown[] }>;

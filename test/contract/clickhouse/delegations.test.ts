@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createEventTable, type EventTable } from '../../../services/event-store/clickhouse.ts';
+import { migrate } from '../../../services/event-store/migrations.ts';
+import type { EventRow } from '../../../services/event-store/row.ts';
+import {
+  type EmbeddedClickHouse,
+  quietClient,
+  startEmbeddedClickHouse,
+} from '../../support/embedded-clickhouse.ts';
+import { eventRow } from '../../support/event-rows.ts';
+
+/** Who gave work to whom, against LONGREIN_CLICKHOUSE_URL or the embedded engine. */
+vi.setConfig({ testTimeout: 60_000 });
+
+let embedded: EmbeddedClickHouse | undefined;
+let client: ClickHouseClient;
+let table: EventTable;
+const tenantId = `tenant-${randomUUID()}`;
+
+beforeAll(async () => {
+  const given = process.env.LONGREIN_CLICKHOUSE_URL;
+  embedded = given === undefined ? await startEmbeddedClickHouse() : undefined;
+  client = quietClient(given ?? embedded?.url ?? '');
+  await migrate(client, { info: () => undefined });
+  table = createEventTable(client);
+}, 60_000);
+
+afterAll(async () => {
+  await client.close();
+  if (embedded === undefined) return;
+  await embedded.stop();
+  rmSync(embedded.directory, { recursive: true });
+}, 60_000);
+
+const given = (taskId: string, data: object): Partial<EventRow> => ({
+  ...{ type: 'task.delegated', taskId, agentId: `${taskId}.1`, agentType: 'chief' },
+  data: JSON.stringify({ depth: 1, ...data }),
+});
+
+const spent = (taskId: string, costNanoUsd: number): Partial<EventRow> => ({
+  ...{ type: 'model.completed', kind: 'input', taskId, costNanoUsd },
+});
+
+test('a piece of work costs what was spent for it and for what it was given on to', async () => {
+  const rows: readonly Partial<EventRow>[] = [
+    given('one', { delegated: 'one/1', to: 'worker', kind: 'delegate' }),
+    { type: 'budget.set-aside', taskId: 'one/1', data: '{"task":"one/1","setAsideNanoUsd":500}' },
+    given('one/1', { delegated: 'one/1/1', to: 'helper', kind: 'delegate', depth: 2 }),
+    given('one', { delegated: 'one/2', to: 'worker', kind: 'handoff' }),
+    ...[spent('one', 7), spent('one/1', 20), spent('one/1/1', 3), spent('one/1/1', 4)],
+    { type: 'task.completed', taskId: 'one/1/1' },
+    { type: 'task.abandoned', taskId: 'one/1' },
+  ];
+  const atMs = Date.UTC(2026, 4, 1);
+  const all = rows.map((row, offset) =>
+    eventRow({ tenantId, sessionId: tenantId, atMs, kind: 'turn', offset, ...row }),
+  );
+  await table.insertBatch(all, randomUUID());
+  const answer = await client.query({
+    query: `SELECT task_id, by_task_id, by_agent_type, agent_type, kind, depth, status,
+        toUInt32(set_aside_nano_usd) AS aside, toUInt32(cost_nano_usd) AS cost
+      FROM longrein.delegations WHERE tenant_id = {tenantId:String} ORDER BY task_id`,
+    query_params: { tenantId },
+    format: 'JSONEachRow',
+  });
+  const chief = { by_agent_type: 'chief' };
+  expect(await answer.json()).toEqual([
+    {
+      ...{ ...chief, task_id: 'one/1', by_task_id: 'one', agent_type: 'worker', kind: 'delegate' },
+      ...{ depth: 1, status: 'failed', aside: 500, cost: 27 },
+    },
+    {
+      ...{ ...chief, task_id: 'one/1/1', by_task_id: 'one/1', agent_type: 'helper' },
+      ...{ kind: 'delegate', depth: 2, status: 'completed', aside: 0, cost: 7 },
+    },
+    {
+      ...{ ...chief, task_id: 'one/2', by_task_id: 'one', agent_type: 'worker', kind: 'handoff' },
+      ...{ depth: 1, status: 'running', aside: 0, cost: 0 },
+    },
+  ]);
+});
