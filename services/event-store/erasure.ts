@@ -22,12 +22,13 @@ type Row = Readonly<{
   partition: number;
   offset: string;
   index: number;
+  session: string;
   content: string;
   record: string;
 }>;
 
 const columns = `k_topic AS topic, k_partition AS partition, toString(k_offset) AS offset,
-  event_index AS index, content, record`;
+  event_index AS index, session_id AS session, content, record`;
 
 /** So much text goes into one statement; the server parses it as a whole. */
 const pageBytesMax = 2_000_000;
@@ -44,30 +45,40 @@ const placeOf = ({ topic, partition, offset }: RowPlace | Row): string =>
 
 const rowName = `concat(k_topic, '/', toString(k_partition), '/', toString(k_offset), '#', toString(event_index))`;
 
+const events = 'longrein.events';
+
 /** The statement that puts these texts into these rows. */
-export function erasureStatement(rows: readonly Row[]): string {
+export function erasureStatement(rows: readonly Row[], table = events): string {
   const names = rows.map((row) => literal(nameOf(row))).join(',');
   const texts = (column: 'content' | 'record') => rows.map((row) => literal(row[column])).join(',');
   const changed = (column: 'content' | 'record') =>
     `${column} = transform(${rowName}, [${names}], [${texts(column)}], ${column})`;
   const places = [...new Set(rows.map(placeOf))].join(',');
-  return `ALTER TABLE longrein.events UPDATE ${changed('content')}, ${changed('record')}
+  return `ALTER TABLE ${table} UPDATE ${changed('content')}, ${changed('record')}
     WHERE (k_topic, k_partition, k_offset) IN (${places}) SETTINGS mutations_sync = 2`;
 }
 
-/** Erases contents from the rows. Answers how many had any. Throws what the client throws. */
-export async function eraseRows(client: ClickHouseClient, wish: ErasedRows): Promise<number> {
+/**
+ * Erases contents from the rows of a table. Answers how many had any; their sessions go to `found`. Throws what the client
+ * throws.
+ */
+export async function eraseRows(
+  client: ClickHouseClient,
+  wish: ErasedRows,
+  { table = events, found }: Readonly<{ table?: string; found?: string[] }> = {},
+): Promise<number> {
   let [count, bytes] = [0, 0];
   let page: Row[] = [];
   const flush = async (): Promise<void> => {
     if (page.length === 0) return;
     const clickhouse_settings = { max_query_size: String(queryBytesMax) };
-    await client.command({ query: erasureStatement(page), clickhouse_settings });
+    await client.command({ query: erasureStatement(page, table), clickhouse_settings });
     count += page.length;
     [page, bytes] = [[], 0];
   };
-  for (const row of await rowsWithContents(client, wish)) {
+  for (const row of await rowsWithContents(client, wish, table)) {
     page.push(row);
+    found?.push(row.session);
     bytes += row.content.length + row.record.length;
     if (bytes > pageBytesMax) await flush();
   }
@@ -75,15 +86,19 @@ export async function eraseRows(client: ClickHouseClient, wish: ErasedRows): Pro
   return count;
 }
 
+function whereRows({ sessions, places }: ErasedRows): string {
+  const others = places.map(placeOf).join(',');
+  const elsewhere = others === '' ? '' : ` OR (k_topic, k_partition, k_offset) IN (${others})`;
+  return `session_id IN (${sessions.map(literal).join(',')})${elsewhere}`;
+}
+
 /** Rows as they are to be, those that are not so yet. */
 async function rowsWithContents(
   client: ClickHouseClient,
-  { sessions, places }: ErasedRows,
+  wish: ErasedRows,
+  table: string,
 ): Promise<readonly Row[]> {
-  const others = places.map(placeOf).join(',');
-  const elsewhere = others === '' ? '' : ` OR (k_topic, k_partition, k_offset) IN (${others})`;
-  const query = `SELECT ${columns} FROM longrein.events
-    WHERE session_id IN (${sessions.map(literal).join(',')})${elsewhere}`;
+  const query = `SELECT ${columns} FROM ${table} WHERE ${whereRows(wish)}`;
   const clickhouse_settings = { max_query_size: String(queryBytesMax) };
   const answer = await client.query({ query, clickhouse_settings, format: 'JSONEachRow' });
   const found: Row[] = [];

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { athenaTable, type ExportColumn, exportColumns, inFiles } from './event-columns.ts';
-import { type ExportFile, type Manifest, manifestName, pathOf } from './layout.ts';
+import { type ExportFile, type Manifest, manifestName, manifestText, pathOf } from './layout.ts';
 
 export type ExportWish = Readonly<{
   /** A directory, or the https address of a place in a bucket, which ClickHouse itself writes to. */
@@ -41,7 +41,7 @@ export async function exportEvents(client: ClickHouseClient, wish: ExportWish): 
   const manifest: Manifest = { format: 'longrein-events', version: 1, columns: names, files };
   if (!isBucket) {
     await mkdir(wish.to, { recursive: true });
-    await writeFile(join(wish.to, manifestName), `${JSON.stringify(manifest, null, 1)}\n`);
+    await writeFile(join(wish.to, manifestName), manifestText(manifest));
     await writeFile(join(wish.to, 'athena.sql'), athenaTable(columns, 's3://BUCKET/PATH/'));
   }
   return manifest;
@@ -71,18 +71,21 @@ export const pieceWhere = `tenant_id = {tenantId:String}
   AND at >= {day:Date} AND at < {day:Date} + INTERVAL 1 DAY
   AND cityHash64(session_id) % {parts:UInt32} = {part:UInt32}`;
 
-const selectOf = (columns: readonly ExportColumn[]): string =>
+const selectOf = (columns: readonly ExportColumn[], from: string): string =>
   `SELECT ${inFiles(columns)
     .map(({ name, expression }) => `${expression} AS ${name}_`)
     .join(', ')}
-  FROM longrein.events WHERE ${pieceWhere}
-  ORDER BY tenant_id, session_id, k_topic, k_partition, k_offset, event_index`;
+  FROM ${from}
+  ORDER BY session_id, k_topic, k_partition, k_offset, event_index`;
 
 /** The names that the columns are to have; in the inner statement they would hide the columns. */
-const renamed = (columns: readonly ExportColumn[]): string =>
+export const asInFiles = (columns: readonly ExportColumn[], from: string): string =>
   `SELECT ${inFiles(columns)
     .map(({ name }) => `${name}_ AS ${name}`)
-    .join(', ')} FROM (${selectOf(columns)})`;
+    .join(', ')} FROM (${selectOf(columns, from)})`;
+
+const renamed = (columns: readonly ExportColumn[]): string =>
+  asInFiles(columns, `longrein.events WHERE ${pieceWhere}`);
 
 type Writing = Readonly<{ piece: Piece; columns: readonly ExportColumn[]; wish: ExportWish }>;
 
@@ -93,10 +96,18 @@ async function toDirectory(
   const path = pathOf(piece);
   const target = join(wish.to, path);
   await mkdir(dirname(target), { recursive: true });
-  const { stream } = await client.exec({
-    query: `${renamed(columns)} FORMAT Parquet`,
-    query_params: piece,
-  });
+  const query = `${renamed(columns)} FORMAT Parquet`;
+  const { stream } = await client.exec({ query, query_params: piece });
+  const written = await writeFileFrom(stream, target);
+  const rows = await countRows(client, piece);
+  return { path, ...piece, rows, ...written };
+}
+
+/** Puts the stream in place of the file, whole or not at all. Throws what the stream and the disk throw. */
+export async function writeFileFrom(
+  stream: Readable,
+  target: string,
+): Promise<Pick<ExportFile, 'bytes' | 'sha256'>> {
   const hash = createHash('sha256');
   let bytes = 0;
   const counted = new PassThrough();
@@ -106,8 +117,7 @@ async function toDirectory(
   });
   await pipeline(stream, counted, createWriteStream(`${target}.part`));
   await rename(`${target}.part`, target);
-  const rows = await countRows(client, piece);
-  return { path, ...piece, rows, bytes, sha256: hash.digest('hex') };
+  return { bytes, sha256: hash.digest('hex') };
 }
 
 /** ClickHouse writes to the bucket, with the rights that it has there. */

@@ -82,10 +82,33 @@ async function write(
   directory: string,
   { file, columns }: { file: ExportFile; columns: readonly string[] },
 ): Promise<void> {
-  // The tenant stands in the path; it comes back as a default of this statement.
-  const inFile = columns.filter((name) => name !== 'tenant_id');
   const bytes = await readFile(join(directory, file.path));
-  const staging = `longrein.import_${file.sha256.slice(0, 16)}`;
+  await withStaged(client, { bytes, columns }, async (staging, inFile) => {
+    await client.command({
+      query: `INSERT INTO longrein.events (tenant_id, ${inFile.join(', ')})
+        SELECT {tenantId:String}, ${inFile.join(', ')} FROM ${staging}`,
+      query_params: file,
+      // One block, so that a file is there whole or not at all.
+      clickhouse_settings: {
+        ...{ async_insert: 0, max_block_size: '1000000', max_insert_threads: '1' },
+        ...{ min_insert_block_size_rows: '1000000', min_insert_block_size_bytes: '0' },
+      },
+    });
+  });
+}
+
+/**
+ * Works on the rows of a file in a table of their own, which is gone afterwards. The tenant stands in the path of the file
+ * and is not among the columns. Throws what the client throws.
+ */
+export async function withStaged<T>(
+  client: ClickHouseClient,
+  { bytes, columns }: Readonly<{ bytes: Buffer; columns: readonly string[] }>,
+  work: (staging: string, inFile: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const inFile = columns.filter((name) => name !== 'tenant_id');
+  const name = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  const staging = `longrein.import_${name}`;
   await client.command({ query: `DROP TABLE IF EXISTS ${staging}` });
   await client.command({
     query: `CREATE TABLE ${staging} ENGINE = MergeTree ORDER BY (session_id, k_offset, event_index)
@@ -97,16 +120,7 @@ async function write(
       values: Readable.from([bytes], { objectMode: false }),
     });
     for await (const _ of stream);
-    await client.command({
-      query: `INSERT INTO longrein.events (tenant_id, ${inFile.join(', ')})
-        SELECT {tenantId:String}, ${inFile.join(', ')} FROM ${staging}`,
-      query_params: file,
-      // One block, so that a file is there whole or not at all.
-      clickhouse_settings: {
-        ...{ async_insert: 0, max_block_size: '1000000', max_insert_threads: '1' },
-        ...{ min_insert_block_size_rows: '1000000', min_insert_block_size_bytes: '0' },
-      },
-    });
+    return await work(staging, inFile);
   } finally {
     await client.command({ query: `DROP TABLE IF EXISTS ${staging}` });
   }

@@ -27,6 +27,8 @@ export type Manifest = Readonly<z.infer<typeof manifest>>;
 
 export const manifestName = 'manifest.json';
 
+export const manifestText = (value: Manifest): string => `${JSON.stringify(value, null, 1)}\n`;
+
 /** Throws EXPORT_BROKEN, with what is wrong with it. */
 export function parseManifest(text: string, where: string): Manifest {
   let value: unknown;

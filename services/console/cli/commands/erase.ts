@@ -20,7 +20,10 @@ import { deedOf, reasonOptions } from '../who.ts';
 const options: readonly OptionSpec[] = [
   { flags: '--session <id>', about: 'one session, that has ended' },
   { flags: '--tenant <id>', about: 'every session of a tenant that has ended' },
-  { flags: '--exports <directory...>', about: 'where exports of sessions lie, besides imports' },
+  {
+    flags: '--exports <directory...>',
+    about: 'where exports of sessions and of rows lie, besides imports',
+  },
   { flags: '--dry-run', about: 'say what would be erased, and change nothing' },
   ...reasonOptions,
 ];
@@ -42,12 +45,15 @@ export const erase: CommandSpec = {
     return await withLog(call.environment, async (log) => {
       const found = await find(call, wanted);
       const { ended, running } = found;
-      const parts = { log, deed, ...(await storesOf(call)) };
+      const { strange, ...stores } = await storesOf(call);
+      const parts = { log, deed, ...stores };
       const { eraseSessions } = await import('../erase/erase.ts');
-      const done = await withStore(call, (clickhouse) =>
-        eraseSessions({ ...parts, clickhouse }, ended, (one) => progress(call, one)),
-      );
-      tell(call, done, running);
+      let unreached = strange;
+      const done = await withStore(call, (clickhouse) => {
+        if (clickhouse === undefined) unreached = [...strange, ...stores.exports];
+        return eraseSessions({ ...parts, clickhouse }, ended, (one) => progress(call, one));
+      });
+      tell(call, done, { running, unreached });
       return running.length === 0 ? exitCodes.done : exitCodes.failed;
     });
   },
@@ -71,12 +77,21 @@ async function storesOf(call: Call) {
   const { copiesIn } = await import('../erase/files.ts');
   const { keptOf } = await import('../kept-contexts.ts');
   const blobDir = blobDirOf(call.environment);
-  const exports = listOption(call, 'exports').map((one) => resolve(call.workingDir, one));
+  const { exportsOfRows, isBucket } = await import('../erase/warehouse.ts');
+  const places = listOption(call, 'exports').map((one) =>
+    isBucket(one) ? one : resolve(call.workingDir, one),
+  );
   const imports = join(localSettings(call.environment).stateDir, 'imports');
+  // First this: it says which place cannot be read.
+  const copies = await copiesIn(
+    imports,
+    places.filter((one) => !isBucket(one)),
+  );
   return {
     keys: contentKeysOf(call.environment),
     blobs: removableBlobs(blobDir),
-    copies: await copiesIn(imports, exports),
+    copies,
+    ...(await exportsOfRows(places)),
     keptOf: (session: string) => keptOf(blobDir, session),
   };
 }
@@ -151,12 +166,18 @@ const open =
 const published =
   'What was published on longrein.goals, longrein.results and longrein.approvals stays there as long as these topics keep it (30 days).';
 
-function tell(
-  call: Call,
-  erased: readonly ErasedSession[],
-  running: readonly FoundSession[],
-): void {
-  const stays = [...(erased.every(({ sealed }) => sealed) ? [] : [open]), published];
+const notReached = (places: readonly string[]): string =>
+  `Not looked into: ${places.join(', ')}. ClickHouse can rewrite what lies in a directory beside the manifest of its export. ` +
+  'In a bucket, rows that ClickHouse still has go over the old files when their days are exported there again (longrein events export). Delete the rest.';
+
+type Left = Readonly<{ running: readonly FoundSession[]; unreached: readonly string[] }>;
+
+function tell(call: Call, erased: readonly ErasedSession[], { running, unreached }: Left): void {
+  const stays = [
+    ...(erased.every(({ sealed }) => sealed) ? [] : [open]),
+    published,
+    ...(unreached.length === 0 ? [] : [notReached(unreached)]),
+  ];
   const still = running.map(({ session }) => session);
   if (call.json) {
     writeJson(call, { erased, running: still, stays });

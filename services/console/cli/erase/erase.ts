@@ -13,6 +13,7 @@ import { eraseRows, type RowPlace, rowsOfRecordsThere } from '../../../event-sto
 import { removeFiles } from './files.ts';
 import { type RecordWritten, writeErasure } from './record.ts';
 import type { FoundSession } from './survey.ts';
+import { eraseExports } from './warehouse.ts';
 
 export type ErasureParts = Readonly<{
   log: LogPort;
@@ -21,6 +22,8 @@ export type ErasureParts = Readonly<{
   /** Undefined where this installation has no ClickHouse. */
   clickhouse: ClickHouseClient | undefined;
   copies: ReadonlyMap<string, readonly string[]>;
+  /** Directories with Parquet files that we wrote. */
+  exports: readonly string[];
   /** Contexts that were kept of a session. */
   keptOf(session: string): Promise<readonly string[]>;
   deed: Deed;
@@ -59,6 +62,7 @@ export async function eraseSessions(
     parts.keys.erase({ session, tenant, ...parts.deed }),
   );
   const rows = await rowsBySession(parts, sessions);
+  const rewritten = await filesBySession(parts, sessions);
   const done: ErasedSession[] = [];
   for (const [index, found] of sessions.entries()) {
     const { session, tenant, logs } = found;
@@ -67,7 +71,8 @@ export async function eraseSessions(
     for (const one of logs.flatMap((log) => [...log.blobs]))
       if (await parts.blobs.remove(one)) blobs += 1;
     const kept = await parts.keptOf(session);
-    const files = await removeFiles([...(parts.copies.get(session) ?? []), ...kept]);
+    const removed = await removeFiles([...(parts.copies.get(session) ?? []), ...kept]);
+    const files = removed + (rewritten.get(session) ?? 0);
     const sealed = logs.some((log) => log.sealed) && !logs.some((log) => log.open);
     const counts = { sealed, blobs, rows: rows.get(session) ?? 0, files };
     const said = { by, reason: reason.slice(0, reasonMax), atMs, ...counts };
@@ -80,6 +85,14 @@ export async function eraseSessions(
 }
 
 const reasonMax = 512;
+
+async function filesBySession(
+  { clickhouse, exports }: ErasureParts,
+  sessions: readonly FoundSession[],
+): Promise<ReadonlyMap<string, number>> {
+  if (clickhouse === undefined || exports.length === 0) return new Map();
+  return await eraseExports(clickhouse, exports, sessions);
+}
 
 /** One session after the other, so that the record of each says what it had. */
 async function rowsBySession(

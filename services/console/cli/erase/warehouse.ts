@@ -1,0 +1,71 @@
+/** Parquet files that `longrein events export` wrote into directories under our control. */
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { keyOwnerOf } from '../../../chassis/content/content-keys.ts';
+import { goalLogId } from '../../../chassis/protocol/ids.ts';
+import { eraseExport } from '../../../event-store/parquet/erase.ts';
+import { manifestName } from '../../../event-store/parquet/layout.ts';
+import type { FoundSession } from './survey.ts';
+
+export type FoundExports = Readonly<{
+  /** Directories with a manifest of ours. */
+  exports: readonly string[];
+  /** Parquet files that no manifest of ours names, and places that are no directories: not looked into. */
+  strange: readonly string[];
+}>;
+
+/** A bucket, which ClickHouse wrote to: no manifest lies there. */
+export const isBucket = (place: string): boolean => /^(https?|s3):\/\//.test(place);
+
+async function manifestFiles(path: string): Promise<readonly string[] | undefined> {
+  const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+  const { format, files } = (value ?? {}) as { format?: unknown; files?: unknown };
+  if (format !== 'longrein-events' || !Array.isArray(files)) return undefined;
+  return files.map(({ path: own }: { path: string }) => join(dirname(path), own));
+}
+
+/** What of Parquet lies in these places. Throws what reading throws. */
+export async function exportsOfRows(places: readonly string[]): Promise<FoundExports> {
+  const directories: string[] = [];
+  const parquet = new Set<string>();
+  const named = new Set<string>();
+  for (const place of places.filter((one) => !isBucket(one))) {
+    for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      if (entry.name.endsWith('.parquet')) parquet.add(path);
+      if (entry.name !== manifestName) continue;
+      const files = await manifestFiles(path);
+      if (files === undefined) continue;
+      directories.push(dirname(path));
+      for (const file of files) named.add(file);
+    }
+  }
+  const unnamed = [...parquet].filter((path) => !named.has(path));
+  return { exports: directories, strange: [...places.filter(isBucket), ...unnamed] };
+}
+
+/** Erases these sessions there. Session -> in how many files it had contents. Throws EXPORTS_UNREADABLE. */
+export async function eraseExports(
+  client: ClickHouseClient,
+  directories: readonly string[],
+  sessions: readonly FoundSession[],
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  const wish = {
+    tenants: sessions.map(({ tenant }) => tenant),
+    sessions: sessions.flatMap(({ session }) => [session, goalLogId(session)]),
+    places: sessions.flatMap(({ logs }) => logs.flatMap(({ origins }) => origins)),
+  };
+  for (const directory of directories) {
+    const done = await eraseExport(client, directory, wish);
+    // A session and its goal's log are one; both may be in one file, which is counted for it once.
+    const owners = new Map<string, number>();
+    for (const [session, files] of done.sessions) {
+      const owner = keyOwnerOf(session);
+      owners.set(owner, Math.max(owners.get(owner) ?? 0, files));
+    }
+    for (const [owner, files] of owners) counts.set(owner, (counts.get(owner) ?? 0) + files);
+  }
+  return counts;
+}
