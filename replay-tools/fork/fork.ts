@@ -36,6 +36,20 @@ const noDecision: ReadonlySet<string> = new Set([
   'delivery.refused',
 ]);
 
+const ends: ReadonlySet<string> = new Set([
+  ...['session.completed', 'session.failed', 'session.cancelled'],
+]);
+
+/** What was delivered decides nothing any more once the session has its end; before that it is news like any other. */
+function decidesNothing(history: History, at: Happening): boolean {
+  const { type } = at.event;
+  if (!noDecision.has(type)) return false;
+  return (
+    type === 'session.closed' ||
+    history.before(at, ({ event }) => ends.has(event.type)) !== undefined
+  );
+}
+
 /**
  * An event is a decision point where what comes after it is decided anew as a whole. Throws LongreinError
  * FORK_NO_DECISION.
@@ -52,7 +66,7 @@ export function refuseNoPoint(history: History, at: Happening): void {
     );
   if (event.index > 0)
     refuse('is a part of a turn, which is decided as a whole', `fork at ${offset}.0`);
-  if (noDecision.has(event.type)) {
+  if (decidesNothing(history, at)) {
     const earlier = history.before(at, (one) => !noDecision.has(one.event.type));
     const fix = earlier === undefined ? 'name an earlier event' : `fork at ${earlier.offset}.0`;
     refuse('decides nothing: the session was over', fix);

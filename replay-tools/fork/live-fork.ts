@@ -23,6 +23,7 @@ import { seen } from '../../services/chassis/protocol/seen-event.ts';
 import { type Happening, type History, textIn } from '../read/history.ts';
 import { isPlaced } from '../read/session.ts';
 import { refuseNoPoint } from './fork.ts';
+import { answersContent, preparedAnswers, refuseOtherWays, type ToolAnswers } from './prepared.ts';
 
 /**
  * The opening of a fork that goes on live: a session of its own in the log, which names the past that it shares. Services
@@ -39,10 +40,14 @@ export type LiveFork = Readonly<{
   /** Calls that were under way, and are asked for anew. */
   calls: number;
   changes: readonly string[];
+  /** Who answers its tools, and how many answers there are; absent where they are live. */
+  tools?: Readonly<{ from: 'record' | 'mock'; answers: number }>;
 }>;
 
 export type LiveForkOptions = Readonly<{
   settings: readonly Setting[];
+  /** Who answers tools, of which then none is run; they are live where nobody does. */
+  tools?: ToolAnswers;
   /** Who forks. */
   principal: string;
   /** Tells this fork from others of the same session at the same event. */
@@ -56,13 +61,21 @@ function refuse(message: string, fix: string): never {
   throw new LongreinError('FORK_NOT_LIVE', message, { fix });
 }
 
-/** Plan and inputs are settled before there is a past to share. */
-function refuseSettled(settings: readonly Setting[]): void {
-  const late = settings.find(({ what }) => what === 'plan' || what === 'input');
-  if (late === undefined) return;
+/** A plan is looked up by the hosts before anything is decided; inputs stand until a task has got them. */
+function refuseSettled(history: History, at: Happening, settings: readonly Setting[]): void {
+  const plan = settings.find(({ what }) => what === 'plan');
+  const rehearse = 'rehearse it: leave out --tools live and --models live';
+  if (plan !== undefined)
+    refuse(
+      `${saysOf(plan)} cannot be changed in a fork that goes on live: plans are those of the hosts, looked up at the opening`,
+      `submit the goal again with that plan, or ${rehearse}`,
+    );
+  const input = settings.find(({ what }) => what === 'input');
+  const [given] = history.ofType('task.scheduled');
+  if (input === undefined || given === undefined || given.offset >= at.offset) return;
   refuse(
-    `${saysOf(late)} cannot be changed in a fork that goes on live: it is settled before there is a past to share`,
-    'submit the goal again with the change, or rehearse it: leave out --tools live and --models live',
+    `${saysOf(input)} comes too late at ${at.place}: tasks have got their inputs at ${given.place}`,
+    `fork at ${given.offset}.0 or before, or ${rehearse}`,
   );
 }
 
@@ -148,7 +161,7 @@ type Parts = Readonly<{ at: Happening; past: readonly PlacedRecord[]; session: s
 async function dataOf(
   history: History,
   { at, past, session }: Parts,
-  { settings, nowMs }: LiveForkOptions,
+  { settings, nowMs, tools }: LiveForkOptions,
 ): Promise<DataOf<'session.forked'>> {
   const { topic, partition, session: of } = history.judged.source;
   const opened = history.ofType('session.opened', 'session.forked')[0];
@@ -165,6 +178,8 @@ async function dataOf(
     timers: [...timersOf(end, shiftMs)],
     calls: callsOf(history, end, session),
     changes: settings.map((one) => saysOf(one).slice(0, 512)),
+    placesAnew: true,
+    ...(tools === undefined ? {} : { tools: tools.from }),
   };
 }
 
@@ -177,17 +192,22 @@ export async function liveFork(
   at: Happening,
   options: LiveForkOptions,
 ): Promise<LiveFork> {
-  const { settings, principal, nonce, nowMs, seal } = options;
+  const { settings, tools, principal, nonce, nowMs, seal } = options;
   refuseNoPoint(history, at);
-  refuseSettled(settings);
+  refuseSettled(history, at, settings);
   refuseUnshareable(history, at);
+  if (tools !== undefined) refuseOtherWays(history, at);
   const past = sharedRecords(history, at);
   const of = history.judged.source.session;
   const session = `ses_${hashOf(['live fork', of, at.address, nonce]).slice(0, 32)}`;
   const { tenant, labels } = history.judged.core.meta;
   if (past.some(({ header }) => header.codec !== undefined)) seal?.(session, tenant);
   const data = await dataOf(history, { at, past, session }, options);
-  const content = settings.length === 0 ? {} : { settings: json(settings as unknown as JsonValue) };
+  const answers = tools === undefined ? undefined : preparedAnswers(history, at, tools);
+  const content = {
+    ...(settings.length === 0 ? {} : { settings: json(settings as unknown as JsonValue) }),
+    ...(answers === undefined ? {} : { answers: json(answersContent(answers)) }),
+  };
   const body: InputBody = {
     ...{ kind: 'input', session, source: 'console', atMs: nowMs, tenant, labels },
     principal,
@@ -202,5 +222,8 @@ export async function liveFork(
     body,
     calls: data.calls.length,
     changes,
+    ...(tools === undefined || answers === undefined
+      ? {}
+      : { tools: { from: tools.from, answers: answers.length } }),
   };
 }

@@ -85,10 +85,15 @@ function errorLines(events: readonly SeenEvent[]): Line[] {
 /** A fork that runs live says so in its opening. */
 function forkLines(opening: SeenEvent | undefined): Line[] {
   if (opening?.type !== 'session.forked') return [];
-  const { of: other, at, changes } = opening.data;
+  const { of: other, at, changes, tools } = opening.data;
   const changed = changes.length === 0 ? 'with no change' : `with ${changes.join('; ')}`;
+  const answered = tools === 'mock' ? 'mocks, else the record' : 'the record';
+  const live =
+    tools === undefined
+      ? 'live'
+      : `with live models; ${answered} answers its tools, and none is run`;
   return [
-    ['Fork', `of ${other} at ${at}, ${changed}: it shares what was before, and goes on live`],
+    ['Fork', `of ${other} at ${at}, ${changed}: it shares what was before, and goes on ${live}`],
   ];
 }
 

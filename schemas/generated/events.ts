@@ -1667,9 +1667,18 @@ pool?: string
  * @maxItems 100
  */
 changes: string[]
+/**
+ * Who answers calls of tools in place of running them; absent where tools are live.
+ */
+tools?: ("record" | "mock")
+/**
+ * Places of pools stay with the session whose past it is: what waits or begins here asks anew.
+ */
+placesAnew?: boolean
 }
 content?: {
 settings?: ContentV1
+answers?: ContentV1
 }
 }
 /**

@@ -6419,6 +6419,18 @@ export const eventSchemas: readonly JsonObject[] = [
        "type": "string",
        "maxLength": 512
       }
+     },
+     "tools": {
+      "description": "Who answers calls of tools in place of running them; absent where tools are live.",
+      "type": "string",
+      "enum": [
+       "record",
+       "mock"
+      ]
+     },
+     "placesAnew": {
+      "description": "Places of pools stay with the session whose past it is: what waits or begins here asks anew.",
+      "type": "boolean"
      }
     },
     "required": [
@@ -6443,6 +6455,9 @@ export const eventSchemas: readonly JsonObject[] = [
     "additionalProperties": false,
     "properties": {
      "settings": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "answers": {
       "$ref": "urn:longrein:content:v1"
      }
     },

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,35 @@ tasks:
   - { id: read, pool: test, agent: list-reader, input: { path: =inputs.path }, attemptsMax: 1 }
 output: { kind: collect }
 `,
+  'agents/muser.yaml': `kind: model
+name: muser
+version: 1.0.0
+description: Asks once for a tool and then gets no answer any more.
+role: tester
+tools: [test.echo]
+model: muser
+prompt: '"Write to " & input.to'
+`,
+  'plans/muse.yaml': `name: muse
+version: 1.0.0
+description: One task for a model that fails at its second call.
+inputs:
+  to: { type: string, description: An address. }
+tasks:
+  - { id: muse, pool: test, agent: muser, input: { to: =inputs.to }, attemptsMax: 1 }
+output: { kind: collect }
+`,
+  'models.yaml': 'muser: scripted/muser\n',
+  'scripts/muser.yaml': `- model: muser
+  when: step = 0
+  answer:
+    toolCalls:
+      - { name: test.echo, arguments: { said: hello } }
+- model: muser
+  failure: { code: NO_ANSWER, message: Nobody thinks any more., retryable: false }
+`,
 });
+const address = 'elfriede@planted.example';
 const cli = cliIn(join(place, 'state'), {
   LONGREIN_BROKERS: stack.brokers.join(','),
   LONGREIN_REGISTRY_URL: stack.registryUrl,
@@ -48,6 +76,7 @@ let host: LiveHost;
 let desk: GoalDesk;
 let logs: SessionLogs;
 let failed: string;
+let mused: string;
 let cancelled: string;
 let retried: string;
 
@@ -61,10 +90,12 @@ beforeAll(async () => {
   const wrong = await desk.result(await desk.submit({ plan: 'read-list', inputs }));
   expect(wrong.status).toBe('failed');
   failed = wrong.session;
+  const muse = await desk.submit({ plan: 'muse', inputs: { to: address } });
+  mused = (await desk.result(muse)).session;
   const slow = await desk.submit({ plan: 'count', inputs: { counter: 'c', waitMs: 30_000 } });
   await desk.send({ cancel: slow });
   cancelled = (await desk.result(slow)).session;
-  await Promise.all([logs.closed(failed), logs.closed(cancelled)]);
+  await Promise.all([failed, mused, cancelled].map((one) => logs.closed(one)));
 });
 
 afterAll(async () => {
@@ -93,6 +124,66 @@ describe('what went wrong', () => {
     ]);
     expect([gantt.code, dag.code]).toEqual([0, 0]);
     expect(readdirSync(place)).toEqual(expect.arrayContaining(['gantt.svg', 'dag.svg']));
+  });
+});
+
+describe('the context of the agent that failed', () => {
+  it('is kept by the event store, once, and named where people look first', async () => {
+    const directory = join(stack.blobDir, 'contexts', mused);
+    const names = () => (existsSync(directory) ? readdirSync(directory) : []);
+    await expect.poll(names, { timeout: 20_000 }).toHaveLength(1);
+    const { text } = await replay('show', mused);
+    expect(text).toContain(`Context  kept in ${join(directory, names()[0] ?? '')}`);
+    const window = { agent: 'muse.1', messages: expect.any(Array) };
+    const kept = await replayed('context', mused, '--kept');
+    expect(kept.document).toMatchObject({ session: mused, contexts: [{ context: window }] });
+    const asked = await replayed('context', mused, '--unmasked');
+    expect(JSON.stringify(asked.document)).toContain(address);
+    expect(existsSync(join(stack.blobDir, 'contexts', failed))).toBe(false);
+  });
+
+  it('shows no address to who did not ask for it', async () => {
+    for (const words of [
+      ['context', mused],
+      ['context', mused, '--kept'],
+      ['show', mused],
+    ]) {
+      const { code, text } = await replay(...words);
+      expect({ code, text: text.includes(address) }).toEqual({ code: 0, text: false });
+    }
+  });
+});
+
+describe('what it cost and what it did', () => {
+  it('is counted by agent, and told effect by effect, from the log and from ClickHouse', async () => {
+    const [cost, receipts] = await Promise.all([
+      replayed('cost', mused),
+      replayed('receipts', mused),
+    ]);
+    expect(cost.document).toMatchObject({ total: { calls: 3, failed: 1 } });
+    expect(receipts.document).toMatchObject({
+      ...{ signed: false, totals: { completed: 2, failed: 1, unknown: 0 } },
+      receipts: [
+        { kind: 'model', standing: 'completed' },
+        { kind: 'tool', name: 'test.echo', decision: { answer: 'permitted', by: 'tool-guard' } },
+        { kind: 'model', standing: 'failed' },
+      ],
+    });
+    const rows = async () => (await replayed('receipts', mused, '--source', 'clickhouse')).document;
+    expect(await rows()).toEqual(receipts.document);
+    expect((await replay('receipts', mused)).text).toContain('NOT SIGNED');
+  });
+
+  it('is verified for all sessions of the day at once', async () => {
+    const listed = async () =>
+      (await replayed('verify', '--all', '--source', 'clickhouse')).document;
+    await expect
+      .poll(listed, { timeout: 60_000 })
+      .toMatchObject({ unreadable: 0, differing: 0, sessions: expect.any(Number) });
+    const day = new Date().toISOString().slice(0, 10);
+    const today = await replayed('verify', '--all', '--day', day, '--tenant', 'default');
+    expect(today.document).toMatchObject({ unreadable: 0, differing: 0 });
+    expect((await replay('verify', '--all', '--tenant', 'nobody')).code).toBe(1);
   });
 });
 
@@ -127,6 +218,23 @@ describe('a failed session that goes on live', () => {
     await expect.poll(row, { timeout: 10_000 }).toContain('completed');
     const stored = await replayed('verify', retried, '--source', 'clickhouse');
     expect(stored.document).toMatchObject({ identical: true, complete: true });
+  });
+});
+
+describe('a fork whose models alone are live', () => {
+  it('asks the model again, answers the tool from the record, and runs none', async () => {
+    const { document } = await replayed('show', mused, '--kind', 'model.completed');
+    const [said] = document['events'] as unknown as { offset: number; index: number }[];
+    const at = `${said?.offset}.${said?.index}`;
+    const live = ['--tools', 'record', '--models', 'live'];
+    const made = await replayed('fork', mused, '--at', at, ...live);
+    expect(made.document).toMatchObject({ live: true, tools: { from: 'record', answers: 1 } });
+    const { events } = await logs.closed(String(made.document['session']));
+    const outcome = events.find(({ type }) => type === 'tool.completed');
+    expect(outcome?.data).toMatchObject({ tool: 'test.echo', isolation: 'record' });
+    expect(events.map(({ type }) => type)).toContain('model.requested');
+    const again = await replayed('verify', String(made.document['session']));
+    expect(again.document).toMatchObject({ identical: true, complete: true });
   });
 });
 

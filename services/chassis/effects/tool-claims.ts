@@ -23,6 +23,13 @@ import {
 import { addressOf } from '../protocol/service-logic.ts';
 import { type EndedWork, endedBecause, foldEnded, nothingEnded } from './ended-work.ts';
 import { type Members, memberOf, withMember, withoutMember } from './member.ts';
+import {
+  type AnswerBook,
+  type AskedCall,
+  answersOf,
+  type PreparedAnswer,
+  takeAnswer,
+} from './prepared-answers.ts';
 
 export type RunnerKind = ToolDefinition['runner']['kind'];
 export type EffectClass = DataOf<'tool.permitted'>['effect'];
@@ -43,12 +50,16 @@ export type ToolCallEntry = Readonly<{
   effect: EffectClass;
   timeoutMs: number;
   claim: string;
+  /** Number of the answer that it gets in place of being run, -1 for none; absent where it is run. */
+  prepared?: number;
 }>;
 
 export type ToolClaims = Readonly<{
   ended: EndedWork;
   definitions: Members<ToolDefinition>;
   calls: Members<ToolCallEntry>;
+  /** In a fork whose tools are not live: who answers, and nothing is run. */
+  answers?: AnswerBook;
 }>;
 
 export type CallToRun = Readonly<{
@@ -57,6 +68,8 @@ export type CallToRun = Readonly<{
   effect: EffectClass;
   /** Counts the claims of this call, from 1. */
   attempt: number;
+  /** The answer that it gets in place of being run; `none` where nobody has one. */
+  prepared?: PreparedAnswer | 'none';
 }>;
 
 export const noClaims: ToolClaims = { ended: nothingEnded, definitions: {}, calls: {} };
@@ -76,18 +89,42 @@ function request(state: ToolClaims, seen: SeenEvent<'tool.requested'>): ToolClai
   const isOurs = memberOf(state.definitions, tool) !== undefined;
   const isOver = endedBecause(state.ended, task, attempt) !== undefined;
   if (!isOurs || isOver || memberOf(state.calls, call) !== undefined) return state;
+  const given = bodyOf(seen.content.arguments);
+  const [prepared, answers] = answerFor(state, { tool, agent, arguments: given });
   const entry: ToolCallEntry = {
     machine: toolCallFold.initial(),
     tool,
     agent,
     task,
     taskAttempt: attempt,
-    arguments: bodyOf(seen.content.arguments),
+    arguments: given,
     effect: 'at-most-once',
     timeoutMs: 0,
     claim: '',
+    ...prepared,
   };
-  return { ...state, calls: withMember(state.calls, call, entry) };
+  return { ...state, ...answers, calls: withMember(state.calls, call, entry) };
+}
+
+/** What a call gets in a fork whose tools are not live; nothing where they are. */
+function answerFor({ answers }: ToolClaims, call: AskedCall) {
+  if (answers === undefined) return [{}, {}] as const;
+  const [prepared, rest] = takeAnswer(answers, call);
+  return [{ prepared }, { answers: rest }] as const;
+}
+
+/** A fork's own answers stand from its beginning on, and for what was under way there; those of a fork before it do not. */
+function fork(state: ToolClaims, seen: SeenEvent<'session.forked'>): ToolClaims {
+  const answers = answersOf(seen);
+  if (answers === undefined && state.answers === undefined) return state;
+  const { answers: _before, ...rest } = state;
+  let next: ToolClaims = answers === undefined ? rest : { ...rest, answers };
+  for (const [call, entry] of Object.entries(state.calls)) {
+    const { prepared: _was, ...own } = entry;
+    const [prepared, book] = answerFor(next, entry);
+    next = { ...next, ...book, calls: withMember(next.calls, call, { ...own, ...prepared }) };
+  }
+  return next;
 }
 
 function permit(state: ToolClaims, seen: SeenEvent<'tool.permitted'>): ToolClaims {
@@ -146,6 +183,8 @@ function foldEnding(state: ToolClaims, seen: SeenEvent): ToolClaims {
 /** The same object when the event changes nothing. */
 export function foldClaims(state: ToolClaims, seen: SeenEvent, owner: ClaimOwner): ToolClaims {
   switch (seen.type) {
+    case 'session.forked':
+      return fork(state, seen);
     case 'plan.accepted': {
       const catalog = bodyOf(seen.content.catalog) as unknown as PinnedCatalog;
       return { ...state, definitions: definitionsOf(catalog, owner) };
@@ -174,8 +213,11 @@ export function callOf(state: ToolClaims, call: string): CallToRun | undefined {
   const entry = memberOf(state.calls, call);
   const definition = entry === undefined ? undefined : memberOf(state.definitions, entry.tool);
   if (entry === undefined || definition === undefined) return undefined;
-  const { effect, machine } = entry;
-  return { definition, arguments: entry.arguments, effect, attempt: claimsOf(machine) };
+  const { effect, machine, prepared } = entry;
+  const run = { definition, arguments: entry.arguments, effect, attempt: claimsOf(machine) };
+  // In such a fork a call without a number, one that came late, say, is not run either.
+  if (prepared === undefined && state.answers === undefined) return run;
+  return { ...run, prepared: state.answers?.list[prepared ?? -1] ?? 'none' };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from '../../../schemas/event.ts';
 import type { Clock, EffectJob, Effects, Logger } from '../host/ports.ts';
 import type { Refused } from '../protocol/record.ts';
+import type { PreparedAnswer } from './prepared-answers.ts';
 import type { CallToRun } from './tool-claims.ts';
 import type { ToolFailure, ToolNotes, ToolOutcome, ToolRunner } from './tool-port.ts';
 
@@ -99,6 +100,26 @@ const notStartedErrors: Record<'cancelled' | 'timeout', ToolFailure> = {
   },
 };
 
+const nobodyAnswers: ToolFailure = {
+  code: 'NOT_ANSWERED',
+  class: 'unavailable',
+  message: 'In this fork tools are not run, and neither its record nor its mocks answer this call.',
+  fix: 'Give a mock for it (--tools mock FILE), or fork with --tools live.',
+  retryable: false,
+};
+
+/** The outcome of a call that a fork answers by itself. `isolation` says where that is from. */
+function preparedDraft(claim: Claim, prepared: PreparedAnswer | 'none') {
+  const isolation = prepared === 'none' ? 'none' : prepared.from;
+  const at = { durationMs: 0, notes: { isolation } };
+  if (prepared === 'none') return failed(claim, nobodyAnswers, at);
+  const { failure, result = null } = prepared;
+  if (failure === undefined)
+    return event('tool.completed', facts(claim, 0, at.notes), { result: json(result) });
+  const error = { class: 'tool-error', retryable: false, ...failure } as ToolFailure;
+  return failed(claim, error, at);
+}
+
 /** Effects of a service that runs tools. */
 export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
   const start = async (
@@ -106,6 +127,7 @@ export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
     call: CallToRun,
     control: { signal: AbortSignal; traceparent: string },
   ) => {
+    if (call.prepared !== undefined) return preparedDraft(claim, call.prepared);
     const startedMs = parts.clock.nowMs();
     const outcome = await parts.runnerFor(call).run({
       callId: claim.data.call,

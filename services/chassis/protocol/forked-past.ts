@@ -17,7 +17,8 @@ import {
  *
  * F1 It is moved in time, so that it ends where the fork begins: what was due in ten minutes still is.
  * F2 A call that was under way has only been asked for, under another id: it needs a permit and a claim of its own.
- * F3 What was borrowed or lent beside it stays with the session whose past it is: money of a day, sandboxes, deliveries.
+ * F3 What was borrowed or lent beside it stays with the session whose past it is: money of a day, sandboxes, deliveries,
+ *    and places of pools, where the opening says so.
  * F4 What the fork changes was so from the beginning.
  */
 
@@ -35,6 +36,10 @@ const ended: ReadonlySet<string> = new Set([
 ]);
 const lent: ReadonlySet<string> = new Set([
   ...['budget.requested', 'budget.granted', 'budget.refused', 'budget.returned'],
+]);
+/** Places of pools: the ones of before wait for ever, or are given back by who never had them. */
+const places: ReadonlySet<string> = new Set([
+  ...['permit.requested', 'permit.granted', 'permit.returned'],
 ]);
 const overTypes: ReadonlySet<string> = new Set([
   ...['session.completed', 'session.failed', 'session.cancelled', 'session.closed'],
@@ -152,6 +157,7 @@ export class Past {
   /** Whether it stays with the session whose past it is (F2, F3). */
   private isLeft(event: SeenEvent): boolean {
     if (lent.has(event.type)) return true;
+    if (places.has(event.type)) return this.forked.data.placesAnew === true;
     if (timers.has(event.type)) return isOfCall(textIn(event, 'timer'), this.renamed.keys());
     return this.renamed.has(textIn(event, 'call')) && !asked.has(event.type);
   }

@@ -1,18 +1,23 @@
 /** Opens a fork that goes on live: the only thing that a verb of `longrein replay` ever writes to the log. */
 import { randomBytes } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { type LiveFork, liveFork } from '../../../replay-tools/fork/live-fork.ts';
+import {
+  type LiveFork,
+  type LiveForkOptions,
+  liveFork,
+} from '../../../replay-tools/fork/live-fork.ts';
 import type { Happening, History } from '../../../replay-tools/read/history.ts';
+import { limits } from '../../../schemas/limits.ts';
+import { type BlobPort, createDirectoryBlobs } from '../../chassis/content/blobs.ts';
 import { type ContentKeys, contentCodec } from '../../chassis/content/content-keys.ts';
-import { sealContents } from '../../chassis/content/spill.ts';
+import { sealContents, spillContents } from '../../chassis/content/spill.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import { createCodec, schemaIdOf } from '../../chassis/log/codec.ts';
 import { partitionOf } from '../../chassis/log/partition.ts';
 import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
-import type { Setting } from '../../chassis/protocol/pinned-changes.ts';
 import { headersOf } from '../../chassis/protocol/record.ts';
-import { contentKeysOf } from './config.ts';
+import { blobDirOf, contentKeysOf } from './config.ts';
 import type { Environment } from './context.ts';
 import { withLog } from './log-client.ts';
 
@@ -37,13 +42,19 @@ async function codecLike(log: LogPort, fork: LiveFork) {
   );
 }
 
-async function append(log: LogPort, fork: LiveFork, keys: ContentKeys): Promise<void> {
+async function append(
+  log: LogPort,
+  fork: LiveFork,
+  { keys, blobs }: Readonly<{ keys: ContentKeys; blobs: BlobPort }>,
+): Promise<void> {
   const { topic, session, id, body } = fork;
   const partition = partitionOf(session, (await log.bounds(topic)).size);
   const seal = keys.sealOf(session);
   const sealed = seal === undefined ? {} : { codec: contentCodec };
   const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '', ...sealed });
-  const written = seal === undefined ? body : sealContents(body, seal);
+  // Recorded answers can be large, as contents of every record.
+  const spilled = await spillContents(body, blobs, limits.contentInlineBytesMax, seal);
+  const written = seal === undefined ? spilled : sealContents(spilled, seal);
   const value = (await codecLike(log, fork)).encode('input', written);
   await log.append({ topic, partition }, [{ key: session, headers, value }]);
 }
@@ -62,16 +73,17 @@ export async function openLiveFork(
   environment: Environment,
   history: History,
   at: Happening,
-  settings: readonly Setting[],
+  wanted: Pick<LiveForkOptions, 'settings' | 'tools'>,
 ): Promise<LiveFork> {
   const keys = contentKeysOf(environment);
+  const blobs = createDirectoryBlobs(blobDirOf(environment));
   const fork = await liveFork(history, at, {
-    settings,
+    ...wanted,
     seal: (session, tenant) => makeKey(keys, session, tenant),
     principal: userInfo().username,
     nonce: randomBytes(16).toString('hex'),
     nowMs: Date.now(),
   });
-  await withLog(environment, (log) => append(log, fork, keys));
+  await withLog(environment, (log) => append(log, fork, { keys, blobs }));
   return fork;
 }

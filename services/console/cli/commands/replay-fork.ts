@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Mock } from '../../../../replay-tools/fork/answers.ts';
 import type { Fork } from '../../../../replay-tools/fork/fork.ts';
+import type { ToolAnswers } from '../../../../replay-tools/fork/prepared.ts';
 import type { Happening, History } from '../../../../replay-tools/read/history.ts';
 import { release } from '../../../chassis/config/package-root.ts';
 import { exportSealOf } from '../config.ts';
@@ -30,7 +31,7 @@ const options: readonly OptionSpec[] = [
   { flags: '--tools <who...>', about: 'who answers tools: `record`, `mock FILE`, or `live`' },
   {
     flags: '--models <who>',
-    about: 'who answers models; with `live` for both it goes on as a session of its own',
+    about: 'who answers models; with `live` it goes on as a session of its own',
     choices: ['record', 'live'],
   },
   { flags: '--out <file>', about: 'write the fork to a file, which every verb reads' },
@@ -50,6 +51,7 @@ export const replayFork: CommandSpec = {
     'longrein replay fork ses_0f3a9c --at 74.0 --tools mock mocks.yaml --out fork.jsonl',
     'longrein replay fork session.jsonl --at 21.0 --set model=scripted/other',
     'longrein replay fork ses_0f3a9c --at 74.0 --tools live --models live',
+    'longrein replay fork ses_0f3a9c --at 74.0 --tools record --models live --set model=anthropic/other',
   ],
   async run(call) {
     const at = textOption(call, 'at');
@@ -117,16 +119,30 @@ async function mocksIn(call: Call): Promise<readonly Mock[] | undefined> {
   );
 }
 
-/** Whether the world is to be touched: only where both are asked for in so many words. */
+/** Whether the world is to be touched: only where that is asked for in so many words. */
 function isLive(call: Call): boolean {
   const [tools] = listOption(call, 'tools');
-  const asked = [tools, textOption(call, 'models')].filter((who) => who === 'live').length;
-  if (asked === 1)
+  const models = textOption(call, 'models');
+  if (tools === 'live' && models !== 'live')
     throw new UsageError(
-      'a fork goes on live with tools and models, or is rehearsed with neither',
-      'Write --tools live --models live; or leave both out, and answer by --tools mock FILE.',
+      'tools are live only in a fork whose models are live too',
+      'Write --tools live --models live; or --tools record or mock FILE, with --models live or without.',
     );
-  return asked === 2;
+  if (models === 'live' && tools === undefined)
+    throw new UsageError(
+      'a fork with live models needs to know who answers its tools',
+      'Write --tools record, --tools mock FILE, or --tools live.',
+    );
+  return models === 'live';
+}
+
+/** Who answers the tools of a fork that goes on live; undefined where they are live too. */
+async function answersIn(call: Call): Promise<ToolAnswers | undefined> {
+  if (listOption(call, 'tools')[0] === 'live') return undefined;
+  const mocks = await mocksIn(call);
+  if (mocks?.some(({ model }) => model !== undefined))
+    throw new UsageError('a mock answers a model that is live', 'Leave mocks of models out.');
+  return mocks === undefined ? { from: 'record' } : { from: 'mock', mocks };
 }
 
 async function forkLive(call: Call, pointOf: (history: History) => Happening): Promise<ExitCode> {
@@ -138,18 +154,24 @@ async function forkLive(call: Call, pointOf: (history: History) => Happening): P
   const { openLiveFork } = await import('../live-fork.ts');
   const { settingOf } = await import('../replay-settings.ts');
   const settings = await Promise.all(listOption(call, 'set').map((one) => settingOf(call, one)));
+  const tools = await answersIn(call);
   const made = await withHistory(call, async (history) => {
     const at = pointOf(history);
-    const fork = await openLiveFork(call.environment, history, at, settings);
+    const wanted = { settings, ...(tools === undefined ? {} : { tools }) };
+    const fork = await openLiveFork(call.environment, history, at, wanted);
     return { ...fork, of: history.session, at: at.place };
   });
-  const { session, of, at, changes, calls } = made;
+  const { session, of, at, calls, tools: answered } = made;
+  const changes = await shownTo(call, made.changes);
+  const whose = answered === undefined ? {} : { tools: answered };
   tell(
     call,
-    () => ({ session, of, at, changes, calls, live: true }),
+    () => ({ session, of, at, changes, calls, live: true, ...whose }),
     () => [
       `Fork ${session} of ${of} at ${at}, ${changes.length === 0 ? 'with no change' : `with ${changes.join('; ')}`}`,
-      'It goes on live, with permits of its own for every call.',
+      answered === undefined
+        ? 'It goes on live, with permits of its own for every call.'
+        : `Its models are live, with permits of its own. No tool is run: ${count(answered.answers, 'answer')} of ${answered.from === 'mock' ? 'mocks and the record' : 'the record'}.`,
       ...(calls === 0 ? [] : [`Under way there, and asked for anew: ${count(calls, 'call')}.`]),
       `Follow it: longrein replay show ${session} --follow`,
     ],

@@ -3,18 +3,16 @@ import { anonymised } from '../../../../replay-tools/anonymise/anonymise.ts';
 import { costOf } from '../../../../replay-tools/cost/cost.ts';
 import { dagOf } from '../../../../replay-tools/dag/dag.ts';
 import { diffOf } from '../../../../replay-tools/diff/diff.ts';
-import { type LiveForkOptions, liveFork } from '../../../../replay-tools/fork/live-fork.ts';
+import type { LiveForkOptions } from '../../../../replay-tools/fork/live-fork.ts';
 import { retryPoint } from '../../../../replay-tools/fork/retry-point.ts';
 import { spansOf } from '../../../../replay-tools/gantt/spans.ts';
 import { findEvent } from '../../../../replay-tools/read/find-event.ts';
-import { type Happening, History } from '../../../../replay-tools/read/history.ts';
-import { readFromLog } from '../../../../replay-tools/read/kafka.ts';
+import { History } from '../../../../replay-tools/read/history.ts';
 import { judgeSession } from '../../../../replay-tools/read/session.ts';
 import { timelineLines } from '../../../../replay-tools/show/timeline.ts';
 import { verifySession } from '../../../../replay-tools/verify/verify.ts';
 import { whyOf } from '../../../../replay-tools/why/why.ts';
-import { partitionOf } from '../../../../services/chassis/log/partition.ts';
-import { headersOf } from '../../../../services/chassis/protocol/record.ts';
+import { eventIn, ForkDesk } from '../../../support/live-forks.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { recordsOf, sourceFromWorld, withRecords } from '../../../support/world-session.ts';
 
@@ -24,54 +22,17 @@ let world: MemoryWorld;
 let works = false;
 let failed = '';
 
-async function historyOf(session: string): Promise<History> {
-  const reading = { log: world.connect('replay'), codec: world.codec, blobs: world.blobs };
-  return await world.during(
-    readFromLog(reading, session).then(async (source) => new History(await judgeSession(source))),
-  );
-}
-
-async function fork(
-  history: History,
-  at: Happening,
-  options: Partial<LiveForkOptions> = {},
-): Promise<string> {
-  const nowMs = world.clock.nowMs();
-  const given = { settings: [], principal: 'sre', nonce: String(nowMs), nowMs, ...options };
-  const { session, topic, id, body } = await world.during(liveFork(history, at, given));
-  const partition = partitionOf(session, world.partitionCount(topic));
-  const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '' });
-  const record = { key: session, headers, value: world.codec.encode('input', body) };
-  await world.during(world.connect('sre').append({ topic, partition }, [record]));
-  return session;
-}
-
-const eventIn = (history: History, type: string): Happening => {
-  const found = history.entries.find(({ event }) => event.type === type);
-  if (found === undefined) throw new Error(`there is no ${type}`);
-  return found;
-};
-
-function verified(session: string) {
-  const reading = { log: world.connect('verify'), codec: world.codec, blobs: world.blobs };
-  return world.during(readFromLog(reading, session).then((source) => verifySession(source)));
-}
-
-const isOver = ({ judged }: History): boolean => judged.core.status === 'closed';
-
-async function ended(session: string): Promise<History> {
-  for (let looks = 0; looks < 20; looks++) {
-    await world.clock.run(5_000);
-    const history = await historyOf(session);
-    if (isOver(history)) return history;
-  }
-  throw new Error(`${session} did not end`);
-}
+let desk: ForkDesk;
+const historyOf = (session: string) => desk.historyOf(session);
+const fork = (...given: Parameters<ForkDesk['fork']>) => desk.fork(...given);
+const verified = (session: string) => desk.verified(session);
+const ended = (session: string) => desk.ended(session);
 
 beforeAll(async () => {
   const flaky = ({ arguments: given }: { arguments: unknown }) =>
     works ? { result: given as never } : { failure: { message: 'Not today.' } };
   world = await MemoryWorld.start({ seed: 11, tools: { 'test.flaky': flaky } });
+  desk = new ForkDesk(world);
   const goal = {
     id: 'failing',
     tenant: 'acme',

@@ -158,9 +158,11 @@ describe('nothing is touched', () => {
     ])
       expect((await run([...retry, ...words])).code).toBe(2);
     // Only what stands in the log can go on live: this one was read from a file.
-    const { code, stdout } = await run([...retry, '--tools', 'live', '--models', 'live']);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'FORK_NOT_LIVE' } });
+    for (const who of ['live', 'record']) {
+      const { code, stdout } = await run([...retry, '--tools', who, '--models', 'live']);
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'FORK_NOT_LIVE' } });
+    }
     expect(attempts).toEqual([]);
   });
 
