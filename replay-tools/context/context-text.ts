@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../schemas/json.ts';
 import { count, fullText } from '../show/figures.ts';
-import { plainPalette } from '../show/palette.ts';
+import { type Palette, plainPalette } from '../show/palette.ts';
 import type { RowOptions } from '../show/rows.ts';
 import { wrapTo } from '../show/wrap.ts';
 import type { ContextWindow } from './context.ts';
@@ -33,12 +33,34 @@ function saidBy(message: Message): readonly string[] {
   }
 }
 
-function messageLines(message: Message, tokens: number, options: RowOptions): readonly string[] {
-  const { palette = plainPalette, columns } = options;
+/** A window for people. */
+export type WindowOptions = RowOptions &
+  Readonly<{
+    /** Long messages are not folded, as they are on a terminal. */
+    full?: boolean;
+  }>;
+
+/** So many lines of a message are shown on a terminal, and of a longer one so many. */
+const messageLinesMax = 24;
+const foldedLines = 16;
+
+/** What a message is about stands at its beginning; whoever needs the rest asks for it. */
+function folded(lines: readonly string[], palette: Palette): readonly string[] {
+  if (lines.length <= messageLinesMax) return lines;
+  const rest = lines.length - foldedLines;
+  return [
+    ...lines.slice(0, foldedLines),
+    palette.quiet(`    … ${rest} lines more, see them with --full`),
+  ];
+}
+
+function messageLines(message: Message, tokens: number, options: WindowOptions): readonly string[] {
+  const { palette = plainPalette, columns, full = false } = options;
   const head = palette.heading(`${message.role} (${tokens} tokens by estimate)`);
   const lines = saidBy(message).map((line) => `    ${line}`);
-  const fit = columns === undefined ? lines : lines.flatMap((line) => wrapTo(line, columns, 4));
-  return ['', head, ...fit];
+  if (columns === undefined) return ['', head, ...lines];
+  const fit = lines.flatMap((line) => wrapTo(line, columns, 4));
+  return ['', head, ...(full ? fit : folded(fit, palette))];
 }
 
 function tokensText({ tokens }: ShownWindow): string {
@@ -47,7 +69,7 @@ function tokensText({ tokens }: ShownWindow): string {
   return `${input} in and ${output ?? 0} out, counted by the provider (${estimated} in by estimate)`;
 }
 
-export function contextLines(window: ShownWindow, options: RowOptions = {}): readonly string[] {
+export function contextLines(window: ShownWindow, options: WindowOptions = {}): readonly string[] {
   const { palette = plainPalette } = options;
   const { agent, attempt, step, request, outcome, model, tools, tokens } = window;
   const end = outcome === undefined ? 'not answered' : `${outcome.event.type} at ${outcome.place}`;
@@ -86,7 +108,7 @@ type Kept = Omit<ContextWindow, 'request' | 'outcome'> &
   }>;
 
 /** The same lines for a document of `contextDocument` that was kept. */
-export function keptLines(document: JsonValue, options: RowOptions = {}): readonly string[] {
+export function keptLines(document: JsonValue, options: WindowOptions = {}): readonly string[] {
   const { outcome, ...rest } = document as unknown as Kept;
   const ended =
     outcome === undefined

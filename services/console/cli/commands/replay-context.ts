@@ -24,6 +24,7 @@ export const replayContext: CommandSpec = {
       about: 'the newest window at this event (12.0); the last if not given',
     },
     { flags: '--out <file>', about: 'write it to a file, as JSON' },
+    { flags: '--full', about: 'with long messages in full, which a terminal shows folded' },
     { flags: '--kept', about: 'what was kept when the session failed; reads no log' },
     unmaskedOption,
     ...sourceOptions,
@@ -55,7 +56,7 @@ export const replayContext: CommandSpec = {
         () => document,
         () =>
           out === undefined
-            ? linesOf(windows.map((one) => contextLines(one, layoutOf(call))))
+            ? linesOf(windows.map((one) => contextLines(one, windowLayout(call))))
             : [
                 `Wrote ${out}: ${windows.map((one) => one.agent).join(', ') || 'no agent asked a model'}.`,
               ],
@@ -64,6 +65,8 @@ export const replayContext: CommandSpec = {
     });
   },
 };
+
+const windowLayout = (call: Call) => ({ ...layoutOf(call), full: flagOption(call, 'full') });
 
 /** Windows with a blank line between them. */
 function linesOf(windows: readonly (readonly string[])[]): readonly string[] {
@@ -95,7 +98,7 @@ async function kept(call: Call): Promise<ExitCode> {
       linesOf(
         contexts.map(({ at, context }) => [
           `Kept when the session failed at ${at}`,
-          ...keptLines(context, layoutOf(call)),
+          ...keptLines(context, windowLayout(call)),
         ]),
       ),
   );

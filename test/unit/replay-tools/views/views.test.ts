@@ -78,6 +78,15 @@ describe('context', () => {
     expect(contextsOf(history).map(({ agent }) => agent)).toEqual(['ask.1']);
     const lines = contextLines(contextOf(history, 'ask.1', failed));
     expect(lines).toContain('    Use the tools that you have.');
+    // A body of 50 kB does not fill a terminal, unless somebody wants it.
+    const newest = contextOf(history, 'ask');
+    const [seen, full] = [false, true].map((one) =>
+      contextLines(newest, { columns: 100, full: one }),
+    );
+    expect(seen?.length).toBeLessThan(90);
+    expect(seen?.join('\n')).toContain('lines more, see them with --full');
+    expect(full?.length).toBeGreaterThan(1_000);
+    expect(full?.join('\n')).not.toContain('lines more');
   });
 
   test('an agent that asked nothing, and an event before it did, are clear errors', async () => {
