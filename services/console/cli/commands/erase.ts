@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { LongreinError } from '../../../chassis/errors.ts';
 import { blobDirOf, contentKeysOf, localSettings, readClickhouseAddress } from '../config.ts';
 import {
   type Call,
@@ -12,6 +11,7 @@ import {
   writeJson,
 } from '../context.ts';
 import type { ErasedSession } from '../erase/erase.ts';
+import type { Found } from '../erase/find.ts';
 import type { FoundSession, Wanted } from '../erase/survey.ts';
 import { type ExitCode, exitCodes, UsageError } from '../exit-code.ts';
 import { count } from '../figures.ts';
@@ -24,6 +24,7 @@ const options: readonly OptionSpec[] = [
     flags: '--exports <directory...>',
     about: 'where exports of sessions and of rows lie, besides imports',
   },
+  { flags: '--forks', about: 'with a session: also the forks that share its past' },
   { flags: '--dry-run', about: 'say what would be erased, and change nothing' },
   ...reasonOptions,
 ];
@@ -105,40 +106,16 @@ async function withStore<T>(
   return await withClickhouse(call.environment, work);
 }
 
-type Found = Readonly<{ ended: readonly FoundSession[]; running: readonly FoundSession[] }>;
-
-/** What is to be erased, and what cannot be yet. Throws SESSION_UNKNOWN, SESSION_RUNNING, TENANT_UNKNOWN. */
+/** Throws as `findSessions`. */
 async function find(call: Call, wanted: Wanted): Promise<Found> {
   const { withLog } = await import('../log-client.ts');
-  const { surveyLogs } = await import('../erase/survey.ts');
-  const { isRunning } = await import('../erase/erase.ts');
-  const { elsewhere } = await import('../erase/elsewhere.ts');
-  const surveyed = await withLog(call.environment, (log) => surveyLogs(log, wanted));
-  const others = await withStore(call, (clickhouse) =>
-    elsewhere(wanted, { keys: contentKeysOf(call.environment), clickhouse, surveyed }),
+  const { findSessions } = await import('../erase/find.ts');
+  const keys = contentKeysOf(call.environment);
+  const withForks = flagOption(call, 'forks');
+  return await withLog(call.environment, (log) =>
+    withStore(call, (clickhouse) => findSessions(wanted, { log, keys, clickhouse }, withForks)),
   );
-  const all = [...surveyed.values(), ...others];
-  const running = all.filter(isRunning);
-  if (all.length === 0) throw unknown(wanted);
-  if ('session' in wanted && running.length > 0) throw stillRunning(wanted.session);
-  return { ended: all.filter((one) => !isRunning(one)), running };
 }
-
-function unknown(wanted: Wanted): LongreinError {
-  if ('tenant' in wanted)
-    return new LongreinError('TENANT_UNKNOWN', `there is no session of tenant ${wanted.tenant}`, {
-      fix: 'See who has sessions: longrein cost --by tenant',
-    });
-  const message = `there is no session ${wanted.session} in the log, in ClickHouse or among the keys`;
-  return new LongreinError('SESSION_UNKNOWN', message, {
-    fix: 'Give its whole id; see `longrein session list`. Nothing was erased.',
-  });
-}
-
-const stillRunning = (session: string): LongreinError =>
-  new LongreinError('SESSION_RUNNING', `${session} has not ended: a host may have it open`, {
-    fix: `Let it end, or call it off first: longrein goal cancel ${session}. Nothing was erased.`,
-  });
 
 async function rehearse(call: Call, wanted: Wanted): Promise<ExitCode> {
   const { ended, running } = await find(call, wanted);
