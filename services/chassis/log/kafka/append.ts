@@ -9,8 +9,9 @@ import { appendFailed, logClosed, partitionKey } from '../log-error.ts';
 import type { OutgoingRecord, PartitionName } from '../port.ts';
 import type { KafkaConnections } from './client.ts';
 import { answerType, appendFailureOf, brokerAnswerError } from './failure.ts';
+import { produceBody } from './produce-body.ts';
 import { type AppendOutcome, type PendingAppend, ProduceLane } from './produce-lane.ts';
-import type { Answers } from './wire.ts';
+import { type Answers, askProduce } from './wire.ts';
 
 const ACKS_ALL = -1;
 const SERVER_TIMEOUT_MS = 10_000;
@@ -70,8 +71,9 @@ export class KafkaAppender {
 
   async #produce(nodeId: number, appends: readonly PendingAppend[]): Promise<void> {
     try {
-      const request = { acks: ACKS_ALL, timeout: SERVER_TIMEOUT_MS, topicData: topicData(appends) };
-      const answer = await this.#connections.ask(nodeId, 'Produce', request);
+      const terms = { acks: ACKS_ALL, timeoutMs: SERVER_TIMEOUT_MS, nowMs: Date.now() };
+      const body = produceBody(appends, terms);
+      const answer = await this.#connections.use(nodeId, (broker) => askProduce(broker, body));
       for (const append of appends) append.settle(this.#outcomeOf(append.partition, answer));
     } catch (thrown) {
       for (const { partition, settle } of appends) {
@@ -94,25 +96,6 @@ export class KafkaAppender {
       return { failure: new Error(`${where} is not in the broker's answer`) };
     return { failure: brokerAnswerError(found.errorCode, where) };
   }
-}
-
-function topicData(appends: readonly PendingAppend[]): object[] {
-  const topics = new Map<string, object[]>();
-  for (const { partition, records } of appends) {
-    const partitions = topics.get(partition.topic) ?? [];
-    partitions.push({ partition: partition.partition, messages: records.map(wireRecord) });
-    topics.set(partition.topic, partitions);
-  }
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
-}
-
-function wireRecord({ key, headers, value }: OutgoingRecord): object {
-  return { key, headers, value: value === null ? null : asBuffer(value) };
-}
-
-/** A view, not a copy: kafkajs writes text for anything that is not a Buffer. */
-function asBuffer(value: Uint8Array): Buffer {
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 function sizeOf({ key, headers, value }: OutgoingRecord): number {

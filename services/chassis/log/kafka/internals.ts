@@ -94,6 +94,8 @@ type Internals = Readonly<{
   createLogger(options: LoggerOptions): WireLogger;
   createSocketFactory(): (socket: SocketArguments) => Socket;
   createErrorFromCode(code: number): WireError;
+  /** The checksum of record batches. */
+  crc32C(bytes: Buffer): number;
   requests: Readonly<Record<string, unknown>>;
   apiKeys: Readonly<Record<string, number>>;
 }>;
@@ -120,6 +122,7 @@ function loadInternals(load: NodeJS.Require): Internals {
     createErrorFromCode: (
       load('kafkajs/src/protocol/error') as Pick<Internals, 'createErrorFromCode'>
     ).createErrorFromCode,
+    crc32C: load('kafkajs/src/protocol/recordBatch/crc32C'),
     requests: protocol.requests,
     apiKeys: load('kafkajs/src/protocol/requests/apiKeys'),
   };

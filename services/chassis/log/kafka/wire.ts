@@ -75,6 +75,18 @@ export async function ask<Api extends keyof Answers>(
   return answer as Answers[Api];
 }
 
+/** Produces with a body of our own: see `produceBody`. All versions that kafkajs speaks of it are alike. */
+export async function askProduce(broker: WireBroker, body: Buffer): Promise<Answers['Produce']> {
+  const { request, response } = encode(broker, 'Produce', {});
+  await connectOnce(broker, 0);
+  const answer = await broker.connectionPool.send({
+    request: { ...request, encode: async () => ({ buf: body, buffer: body }) },
+    response: { decode: response.decode, parse: untouched },
+    logResponseError: false,
+  });
+  return answer as Answers['Produce'];
+}
+
 /** The raw bytes of a fetch answer, with the version of the protocol that they are in. */
 export async function askFetch(
   broker: WireBroker,
