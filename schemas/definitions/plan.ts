@@ -165,5 +165,7 @@ export type PlanDefinition = Readonly<{
   planning?: Planning;
   /** Absent: such a failure ends the session. */
   replan?: Replan;
+  /** What tasks and branches give is told on longrein.results before the result. */
+  progress?: true;
   output: PlanOutput;
 }>;

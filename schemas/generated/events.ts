@@ -1384,6 +1384,32 @@ pauses: number
 }
 }
 /**
+ * A part of the plan gave its output, and who waits for the result is told: it goes to longrein.results.
+ */
+export interface ProgressPublishedV1 {
+type: "progress.published"
+version: 1
+data: {
+goalId: string
+/**
+ * The task, or a branch of it: the third of `each` is `each:3`.
+ */
+task: string
+attempt: number
+/**
+ * Tasks of the plan that have given their output by now.
+ */
+completed: number
+/**
+ * All tasks of the plan.
+ */
+tasks: number
+}
+content: {
+output: ContentV1
+}
+}
+/**
  * Exactly these records will be stored, by whoever holds the claim; the bounds never change.
  */
 export interface RangeFixedV1 {
@@ -2366,6 +2392,7 @@ export interface TurnEvents {
   'plan.revision-requested': PlanRevisionRequestedV1;
   'pool.paused': PoolPausedV1;
   'pool.resumed': PoolResumedV1;
+  'progress.published': ProgressPublishedV1;
   'range.fixed': RangeFixedV1;
   'result.published': ResultPublishedV1;
   'result.replaced': ResultReplacedV1;
@@ -2502,6 +2529,7 @@ export const eventTypes = [
   'plan.revision-requested',
   'pool.paused',
   'pool.resumed',
+  'progress.published',
   'range.fixed',
   'range.stored',
   'result.published',

@@ -5325,6 +5325,85 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:progress.published:v1",
+  "title": "ProgressPublishedV1",
+  "description": "A part of the plan gave its output, and who waits for the result is told: it goes to longrein.results.",
+  "x-record": "turn",
+  "x-writers": [
+   "aggregator"
+  ],
+  "x-readers": [
+   "aggregator"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "progress.published"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The task, or a branch of it: the third of `each` is `each:3`."
+     },
+     "attempt": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "completed": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Tasks of the plan that have given their output by now."
+     },
+     "tasks": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "All tasks of the plan."
+     }
+    },
+    "required": [
+     "goalId",
+     "task",
+     "attempt",
+     "completed",
+     "tasks"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "output": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "output"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:range.fixed:v1",
   "title": "RangeFixedV1",
   "description": "Exactly these records will be stored, by whoever holds the claim; the bounds never change.",
@@ -9280,6 +9359,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:pool.resumed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:progress.published:v1"
       },
       {
        "$ref": "urn:longrein:event:range.fixed:v1"

@@ -15,6 +15,7 @@ import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { completion, isComplete } from './complete.ts';
 import { evolve } from './evolve.ts';
+import { progressOf } from './progress.ts';
 import { deliveriesOf, replacementOf, resultOf } from './result.ts';
 import { type AggregatorState, initialState } from './state.ts';
 
@@ -50,7 +51,7 @@ function decide(state: AggregatorState, input: DecideInput): readonly Draft[] {
   if (isComplete(proposal.state)) {
     const next = completion(proposal.state, input.session.session);
     if (next !== undefined) proposal.write(next);
-  }
+  } else for (const draft of progressOf(proposal.state)) proposal.write(draft);
   for (const draft of resultOf(proposal.state, input)) proposal.write(draft);
   for (const draft of replacementOf(proposal.state, input)) proposal.write(draft);
   return proposal.drafts;

@@ -14,6 +14,7 @@ import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
 import type { Contradiction } from './join.ts';
+import { arrived, evolveBranch, noProgress, told, withoutParts, withPart } from './progress.ts';
 import type { AggregatorState, Ending } from './state.ts';
 import { withSynthesis } from './synthesis.ts';
 
@@ -41,7 +42,10 @@ function onStep(before: AggregatorState, session: Persisted, event: SeenEvent): 
     case 'session.completed':
     case 'session.failed':
     case 'session.cancelled':
-      return { ...state, ending: endingOf(event), tasks: [], scope: null, output: null };
+      return {
+        ...{ ...state, ...withoutParts(state), ending: endingOf(event) },
+        ...{ tasks: [], scope: null, output: null },
+      };
     case 'result.published':
       return { ...state, ending: null };
     default:
@@ -58,6 +62,7 @@ function withPlan(state: AggregatorState, accepted: SeenEvent<'plan.accepted'>):
     plan: plan.name,
     output: plan.output,
     ...(plan.output.kind === 'synthesis' ? { models } : {}),
+    ...(plan.progress === true && state.goal?.parent === undefined ? { progress: noProgress } : {}),
     scope: shaped && state.scope !== null ? withDefaults(state.scope, plan) : null,
     tasks: plan.tasks.map(({ id, onFailure }) => {
       return { id, onFailure, machine: taskFold.initial(), output: null };
@@ -149,6 +154,13 @@ function refuse(
   return { ...state, orphaned: { ...state.orphaned, resultDelivered: true } };
 }
 
+function onDelivery(state: AggregatorState, event: Closing): AggregatorState {
+  if (event.type === 'delivery.refused' && event.service === 'supervisor')
+    return refusedChild(state, event);
+  if (isLetter(state, event)) return withoutLetter(state, event);
+  return event.type === 'delivery.refused' ? refuse(state, event) : delivered(state, event);
+}
+
 /** Events that leave the session where it is. */
 function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   switch (event.type) {
@@ -159,7 +171,10 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
         ? orphan(state, event)
         : lettered(stop(withoutShare(state, event.data.service)), event);
     case 'delivery.acknowledged':
-      return isLetter(state, event) ? withoutLetter(state, event) : delivered(state, event);
+    case 'delivery.refused':
+      return arrived(state, event) ?? onDelivery(state, event);
+    case 'progress.published':
+      return told(state, event);
     case 'plan.revised':
       return withRevision(state, event);
     case 'budget.settled':
@@ -168,9 +183,6 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
       return withChild(state, event.data.child, addressOf(event));
     case 'child.ended':
       return withUsage(withoutChild(state, event.data.child), event);
-    case 'delivery.refused':
-      if (event.service === 'supervisor') return refusedChild(state, event);
-      return isLetter(state, event) ? withoutLetter(state, event) : refuse(state, event);
     case 'session.cancel-requested':
       return stop(state);
     case 'model.completed':
@@ -253,9 +265,10 @@ function onTask(state: AggregatorState, event: SeenEvent): AggregatorState {
   const { task: id } = event.data;
   const at = state.tasks.findIndex((task) => task.id === id);
   const task = state.tasks[at];
-  if (task === undefined) return state;
+  if (task === undefined) return evolveBranch(state, event);
   const machine = foldTask(task.machine, event);
   if (machine === task.machine) return state;
   const output = event.type === 'task.completed' ? bodyOf(event.content.output) : null;
-  return { ...state, tasks: state.tasks.with(at, { ...task, machine, output }) };
+  const next = { ...state, tasks: state.tasks.with(at, { ...task, machine, output }) };
+  return withPart(evolveBranch(next, event), event);
 }

@@ -14,6 +14,7 @@ import { limits } from '../../schemas/limits.ts';
 import { keysTopic, resultsTopic, sessionTopic } from '../../schemas/topics.ts';
 import { messageId } from '../chassis/protocol/ids.ts';
 import type { DecideInput, Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
+import { progressMessage } from './progress.ts';
 import type { AggregatorState, Ending, Goal } from './state.ts';
 
 type Published = SeenEvent<'result.published' | 'result.replaced'>;
@@ -85,6 +86,7 @@ const optional = (ending: Ending, goal: Goal) => ({
  * parent.
  */
 export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly Delivery[] {
+  if (published.type === 'progress.published') return [progressMessage(published, meta)];
   if (published.type !== 'result.published' && published.type !== 'result.replaced') return [];
   const { session } = meta;
   const { status, goalLog, parent, forkOf } = published.data;

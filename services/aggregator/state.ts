@@ -10,6 +10,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { type SessionStatus, sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
+import type { ProgressState } from './progress.ts';
 
 export type JoinedTask = Readonly<{
   id: string;
@@ -73,6 +74,8 @@ export type AggregatorState = Readonly<{
   models?: PinnedCatalog['models'];
   /** Child sessions that have not ended, with the addresses of the events that opened them. */
   children?: Readonly<Record<string, string>>;
+  /** Where the plan asks that parts be told. */
+  progress?: ProgressState;
   /** The broker will never take the result; a failure that fits takes its place. */
   refused?: Readonly<{ code: string; message: string }>;
 }>;

@@ -126,7 +126,7 @@ export function answerValue(answer: string): JsonValue {
 export function planOf(plan: Shell, answer: JsonValue): PlanDefinition | readonly PlanViolation[] {
   if (typeof answer !== 'object' || answer === null || !('tasks' in answer)) return [noObject];
   const { tasks, output } = answer as JsonObject;
-  const { name, version, description, planning, replan } = plan;
+  const { name, version, description, planning, replan, progress } = plan;
   const written = { name, version, description, tasks: withPools(planning, tasks ?? null) };
   const file = output === undefined ? written : { ...written, output };
   const read = definitionReaders().plan(file as JsonValue);
@@ -134,7 +134,8 @@ export function planOf(plan: Shell, answer: JsonValue): PlanDefinition | readonl
   const made = completePlan(read.value);
   const kept = output === undefined ? plan.output : made.output;
   const own = { inputs: plan.inputs, planning, output: kept };
-  const whole = { ...made, ...own, ...(replan === undefined ? {} : { replan }) };
+  const told = progress === undefined ? {} : { progress };
+  const whole = { ...made, ...own, ...told, ...(replan === undefined ? {} : { replan }) };
   const outside = foreign(planning, whole);
   return outside.length > 0 ? outside : whole;
 }

@@ -61,6 +61,7 @@ export type WrittenPlan = Readonly<
       'guidance' | 'tasksMax' | 'attemptsMax' | 'outputTokensMax' | 'timeoutMs'
     >;
     output?: WrittenOutput;
+    progress?: true;
     replan?: Readonly<{
       revisionsMax?: number;
       rules?: readonly Readonly<{ when: string; tasks: readonly WrittenTask[] }>[];
@@ -182,7 +183,7 @@ function completeLoop({ wake = {}, exit = {} }: Partial<Loop>): Loop {
  * otherwise.
  */
 export function completePlan(written: WrittenPlan): PlanDefinition {
-  const { name, version, description, output, planning, replan } = written;
+  const { name, version, description, output, planning, replan, progress } = written;
   const inputs = Object.entries(written.inputs ?? {}).map(([input, definition]) => {
     return [input, { required: definition.default === undefined, ...definition }] as const;
   });
@@ -194,6 +195,7 @@ export function completePlan(written: WrittenPlan): PlanDefinition {
     tasks: (written.tasks ?? []).map(completeTask),
     ...(planning === undefined ? {} : { planning: { ...planningDefaults, ...planning } }),
     ...(replan === undefined ? {} : { replan: completeReplan(replan) }),
+    ...(progress === undefined ? {} : { progress }),
     output: completeOutput(output ?? { kind: 'collect' }),
   };
 }

@@ -107,6 +107,8 @@ const oneGoalAKey = 'goals with `debounceMs` are not made here: tests of intake 
 const noReplan =
   'plans with rules for another try are not made here: tests of planner and supervisor show them';
 const noBreaker = 'pools of this world have no breaker: tests of the pool log show it';
+const noProgress =
+  'plans that tell their parts are not made here: tests of the aggregator and of a real broker show them';
 const byHand = 'an operator of the command line writes it, behind or before all that is simulated';
 const shortLives =
   'a place is taken back minutes after a session lost it: a test of the pool log shows it';
@@ -121,6 +123,7 @@ export const neverEmitted: Readonly<Record<string, string>> = {
   'plan.revision-requested': noReplan,
   'pool.paused': noBreaker,
   'pool.resumed': noBreaker,
+  'progress.published': noProgress,
   'session.erased': byHand,
   'session.forked': byHand,
   'slot.expired': shortLives,
