@@ -10,11 +10,12 @@ import {
   resultIsOut,
   sessionIsOver,
 } from '../../state-machines/session/session-machine.ts';
-import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
+import { taskFold } from '../../state-machines/task/task-machine.ts';
 import { goalScopeOf, withDefaults } from '../chassis/catalog/goal-scope.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { onTask, withRevision } from './evolve-task.ts';
 import type { Contradiction } from './join.ts';
-import { arrived, evolveBranch, noProgress, told, withoutParts, withPart } from './progress.ts';
+import { arrived, noProgress, told, withoutParts } from './progress.ts';
 import type { AggregatorState, Ending } from './state.ts';
 import { withSynthesis } from './synthesis.ts';
 
@@ -197,20 +198,6 @@ function onEvent(state: AggregatorState, event: SeenEvent): AggregatorState {
   }
 }
 
-/** Tasks that stay keep what became of them. */
-function withRevision(
-  state: AggregatorState,
-  { content }: SeenEvent<'plan.revised'>,
-): AggregatorState {
-  const plan = bodyOf(content.plan) as unknown as PlanDefinition;
-  const known = new Map(state.tasks.map((task) => [task.id, task]));
-  const tasks = plan.tasks.map(({ id, onFailure }) => {
-    const { machine = taskFold.initial(), output = null } = known.get(id) ?? {};
-    return { id, onFailure, machine, output };
-  });
-  return { ...state, tasks };
-}
-
 function withShare(
   state: AggregatorState,
   share: NonNullable<NonNullable<AggregatorState['goal']>['share']>,
@@ -258,17 +245,4 @@ function withUsage(
     costNanoUsd: state.usage.costNanoUsd + costNanoUsd,
   };
   return { ...state, usage };
-}
-
-function onTask(state: AggregatorState, event: SeenEvent): AggregatorState {
-  if (!event.type.startsWith('task.') || !('task' in event.data)) return state;
-  const { task: id } = event.data;
-  const at = state.tasks.findIndex((task) => task.id === id);
-  const task = state.tasks[at];
-  if (task === undefined) return evolveBranch(state, event);
-  const machine = foldTask(task.machine, event);
-  if (machine === task.machine) return state;
-  const output = event.type === 'task.completed' ? bodyOf(event.content.output) : null;
-  const next = { ...state, tasks: state.tasks.with(at, { ...task, machine, output }) };
-  return withPart(evolveBranch(next, event), event);
 }
