@@ -53,7 +53,7 @@ type WrittenOutput = Readonly<
 >;
 
 export type WrittenPlan = Readonly<
-  Pick<PlanDefinition, 'name' | 'version' | 'description'> & {
+  Pick<PlanDefinition, 'name' | 'version' | 'description' | 'progress'> & {
     inputs?: Readonly<Record<string, WrittenInput>>;
     tasks?: readonly WrittenTask[];
     planning?: Optional<
@@ -61,7 +61,6 @@ export type WrittenPlan = Readonly<
       'guidance' | 'tasksMax' | 'attemptsMax' | 'outputTokensMax' | 'timeoutMs'
     >;
     output?: WrittenOutput;
-    progress?: true;
     replan?: Readonly<{
       revisionsMax?: number;
       rules?: readonly Readonly<{ when: string; tasks: readonly WrittenTask[] }>[];
