@@ -78,6 +78,32 @@ tasks:
   - { id: sandbox, pool: test, agent: spinner }
   - { id: model, pool: test, agent: thinker }
 `,
+  'agents/lead.yaml': `
+kind: model
+name: lead
+version: 1.0.0
+description: Has the three of them done by others.
+role: analyst
+tools: [busy.hang, busy.spin, delegate]
+model: scripted/lead
+prompt: Begin.
+delegates: { agents: [hanger, spinner, thinker] }
+`,
+  'scripts/lead.yaml': `
+- model: lead
+  answer:
+    toolCalls:
+      - { name: delegate, arguments: { agent: hanger, goal: Hang. } }
+      - { name: delegate, arguments: { agent: spinner, goal: Spin. } }
+      - { name: delegate, arguments: { agent: thinker, goal: Think. } }
+`,
+  'plans/busy-delegates.yaml': `
+name: busy-delegates
+version: 1.0.0
+description: The same, each by a delegate of one agent.
+tasks:
+  - { id: lead, pool: test, agent: lead }
+`,
   'plans/busy-children.yaml': `
 name: busy-children
 version: 1.0.0
@@ -169,6 +195,26 @@ test('a cancel ends child sessions with a running MCP call, a sandbox and a mode
     const [said] = ofTypes(events, 'result.published');
     expect(said?.data).toMatchObject({ status: 'cancelled', outputTokens: 0, costNanoUsd: 0 });
   }
+});
+
+test('a cancel ends delegates with a running MCP call, a sandbox and a model within five seconds', async () => {
+  const id = await desk.submit({ plan: 'busy-delegates', timeoutMs: 120_000 });
+  const session = sessionId('default', '', id);
+  await logs.until(session, ({ events }) => ofTypes(events, ...claims).length === 4);
+  const cancelledAtMs = performance.now();
+  await desk.send({ cancel: id, reason: 'not needed any more' });
+  expect((await desk.result(id, withinMs)).status).toBe('cancelled');
+  const { events } = await logs.closed(session, withinMs);
+  expect(performance.now() - cancelledAtMs).toBeLessThan(withinMs);
+
+  const after = events.slice(events.findIndex(({ type }) => type === 'session.cancelled'));
+  expect(ofTypes(after, ...claims, 'tool.requested', 'model.requested')).toEqual([]);
+  expect(ofTypes(after, 'task.scheduled', 'task.delegated')).toEqual([]);
+  expect(ofTypes(after, ...ends, ...modelEnds)).toHaveLength(3);
+  expect(ofTypes(after, 'task.cancelled')).toHaveLength(4);
+  expect(ofTypes(events, 'agent.cleaned-up')).toHaveLength(4);
+  const [said] = ofTypes(events, 'result.published');
+  expect(said?.data).toMatchObject({ status: 'cancelled', costNanoUsd: 0 });
 });
 
 test('the places of what was cancelled are free: as much again runs at once', async () => {

@@ -1,7 +1,7 @@
 // Source: litellm 34732, parallel requests passed the budget check before spending was recorded.
 import { expect, test } from 'vitest';
 import { MemoryWorld } from '../support/memory-world.ts';
-import { startsOf, statusesOf, WorldProof } from '../support/world-proof.ts';
+import { catalogWith, startsOf, statusesOf, WorldProof } from '../support/world-proof.ts';
 
 /** A call may cost 2,500 at most and really costs 1,004. */
 const mostNanoUsd = 2_500;
@@ -68,4 +68,63 @@ test('a host that dies with money held gives none of it to anybody else', async 
     expect(spent + open).toBeLessThanOrEqual(8 * mostNanoUsd);
   }
   expect(proof.all('budget.reserved').length).toBeGreaterThan(8);
+});
+
+const giving = {
+  'agents/giver.yaml': `
+kind: model
+name: giver
+version: 1.0.0
+description: Has fifty others ask.
+role: tester
+tools: [delegate]
+model: scripted/giver
+prompt: Give.
+delegates: { agents: [speaker], parallelMax: 50, countMax: 50 }
+`,
+  'agents/speaker.yaml': `
+kind: model
+name: speaker
+version: 1.0.0
+description: Says yes.
+role: tester
+model: scripted/tester
+prompt: Say yes.
+`,
+  'plans/giving.yaml': `
+name: giving
+version: 1.0.0
+description: One task, whose agent delegates.
+tasks: [{ id: one, pool: test, agent: giver, attemptsMax: 1 }]
+`,
+};
+
+test('fifty delegates at once spend no more than there is, and each no more than its part', async () => {
+  const budgetNanoUsd = 12 * mostNanoUsd;
+  const world = await MemoryWorld.start({
+    catalog: catalogWith(giving),
+    model: ({ model, messages }) => {
+      if (model !== 'scripted/giver' || messages.some(({ role }) => role === 'tool'))
+        return { text: 'Yes.', afterMs: 1_000 };
+      const calls = Array.from({ length: 50 }, (_, index) => ({
+        name: 'delegate',
+        arguments: { agent: 'speaker', goal: `Ask ${index}.`, budgetPercent: 25 },
+      }));
+      return { text: '', calls };
+    },
+  });
+  const goal = world.publishGoal({ id: 'g', goal: 'Give.', plan: 'giving', budgetNanoUsd });
+  expect(await world.runUntilDone()).toBe(true);
+  const proof = await WorldProof.of(world, goal);
+  const aside = proof.all('budget.set-aside').map(({ data }) => data.setAsideNanoUsd);
+  expect(aside).toHaveLength(50);
+  expect(aside.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(budgetNanoUsd);
+  // At some point a part of what is left is less than a call may cost.
+  const asked = startsOf(world, 'scripted/tester');
+  expect(asked).toBe(aside.filter((one) => one >= mostNanoUsd).length);
+  expect(asked).toBeGreaterThan(2);
+  expect(proof.all('delegation.settled').map(({ data }) => data.outcome)).toEqual(
+    expect.arrayContaining(['completed', 'failed']),
+  );
+  expect(statusesOf(world)).toEqual({ g: 'completed' });
 });

@@ -81,7 +81,7 @@ let logs: SessionLogs;
 async function anotherHost(): Promise<LiveHost> {
   const host = new LiveHost({ stack, catalog });
   hosts.push(host);
-  await host.ready();
+  await host.ready(240_000);
   return host;
 }
 
