@@ -16,12 +16,24 @@ export type ProcedureStep = Readonly<{
 export type Embedding = Readonly<{
   model: string;
   timeoutMs: number;
+  /** How often a call is made whose failure may pass, the first included; absent: once, as before. */
+  attemptsMax?: number;
   /** An equal request of the same tenant may be answered from a cache for so long; undefined: never. */
   cacheMs?: number;
 }>;
 
 /** Who takes over: a model, which goes on with the conversation, or another agent, which begins the task anew. */
 export type Replacement = Readonly<{ model: string }> | Readonly<{ agent: string }>;
+
+/** When the whole template is taken out, over all sessions, and what becomes of its tasks meanwhile. */
+export type TemplateBreaker = Readonly<{
+  /** Attempts in a row that fail. */
+  failuresMax: number;
+  /** How long nobody of the template begins then; doubles with each probe that fails. */
+  coolMs: number;
+  /** Tasks wait, go to the first agent that may take over, or fail. */
+  meanwhile: 'wait' | 'replace' | 'fail';
+}>;
 
 /** What becomes of an agent that cannot go on. */
 export type ErrorPolicy = Readonly<{
@@ -39,6 +51,7 @@ export type ErrorPolicy = Readonly<{
   replaceWith?: readonly Replacement[];
   /** How often a person is asked what to do when nobody is left. */
   escalate?: Readonly<{ timesMax: number }>;
+  breaker?: TemplateBreaker;
 }>;
 
 /** How an agent asks a person. Without a time-out a question waits as long as it takes. */

@@ -1024,6 +1024,39 @@ texts?: ContentV1
 }
 }
 /**
+ * These attempts may not begin: relayed from the log of their pool.
+ */
+export interface PermitDeniedV1 {
+type: "permit.denied"
+version: 1
+data: {
+poolLog: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+agent: string
+/**
+ * Of the template in a row, over all sessions.
+ */
+failures: number
+/**
+ * Of the newest.
+ */
+code: string
+class: string
+/**
+ * Until then nobody of the template begins.
+ */
+untilMs: number
+}[]
+}
+}
+/**
  * These attempts may begin: relayed from the log of their pool.
  */
 export interface PermitGrantedV1 {
@@ -1075,6 +1108,25 @@ priority: number
  * How long the attempt may take, in milliseconds.
  */
 holdMs: number
+/**
+ * The version of the agent's template that would be at work, where its error policy has a breaker.
+ */
+template?: {
+agent: string
+/**
+ * Of the template as the session pinned it.
+ */
+digest: string
+/**
+ * Attempts in a row that may fail, over all sessions.
+ */
+failuresMax: number
+/**
+ * How long nobody of the template begins then, in milliseconds; doubles with each probe that fails.
+ */
+coolMs: number
+meanwhile: ("wait" | "replace" | "fail")
+}
 }[]
 }
 }
@@ -1775,6 +1827,41 @@ made?: number
 }
 }
 /**
+ * These attempts do not get a place, because the template of their agent is taken out and its policy does not wait.
+ */
+export interface SlotDeniedV1 {
+type: "slot.denied"
+version: 1
+data: {
+session: string
+lane: string
+tenant: string
+pool: string
+/**
+ * @minItems 1
+ * @maxItems 1000
+ */
+tasks: {
+task: string
+attempt: number
+agent: string
+/**
+ * Of the template in a row, over all sessions.
+ */
+failures: number
+/**
+ * Of the newest.
+ */
+code: string
+class: string
+/**
+ * Until then nobody of the template begins.
+ */
+untilMs: number
+}[]
+}
+}
+/**
  * A place was not given back long after its attempt must have ended; it is free again.
  */
 export interface SlotExpiredV1 {
@@ -1809,6 +1896,10 @@ attempt: number
  * When the place is given to somebody else, whatever became of this attempt.
  */
 untilMs: number
+/**
+ * Digest of the template that is taken out, where this attempt is to show whether it works again.
+ */
+probe?: string
 }[]
 /**
  * Places that are taken after this.
@@ -1847,6 +1938,25 @@ priority: number
  * How long the attempt may take, in milliseconds.
  */
 holdMs: number
+/**
+ * The version of the agent's template that would be at work, where its error policy has a breaker.
+ */
+template?: {
+agent: string
+/**
+ * Of the template as the session pinned it.
+ */
+digest: string
+/**
+ * Attempts in a row that may fail, over all sessions.
+ */
+failuresMax: number
+/**
+ * How long nobody of the template begins then, in milliseconds; doubles with each probe that fails.
+ */
+coolMs: number
+meanwhile: ("wait" | "replace" | "fail")
+}
 }[]
 }
 }
@@ -1970,6 +2080,40 @@ conversation?: boolean
 }
 content: {
 input: ContentV1
+}
+}
+/**
+ * Another agent takes over a task before it begins, because the template of its own is taken out.
+ */
+export interface TaskDivertedV1 {
+type: "task.diverted"
+version: 1
+data: {
+task: string
+/**
+ * The agent whose template is taken out.
+ */
+from: string
+/**
+ * The agent that takes over.
+ */
+agent: string
+/**
+ * Its place in the list of those who take over.
+ */
+count: number
+/**
+ * Of the newest failure of the template.
+ */
+code: string
+class: string
+/**
+ * Until then nobody of the template begins.
+ */
+untilMs: number
+}
+content: {
+reason: ContentV1
 }
 }
 /**
@@ -2117,6 +2261,54 @@ data: {
 task: string
 attempt: number
 deadlineAtMs: number
+}
+}
+/**
+ * A version of an agent's template works again: an attempt of it has completed.
+ */
+export interface TemplateResumedV1 {
+type: "template.resumed"
+version: 1
+data: {
+pool: string
+agent: string
+/**
+ * Of the template.
+ */
+digest: string
+/**
+ * In a row, before this.
+ */
+suspensions: number
+}
+}
+/**
+ * A version of an agent's template does not work: so many attempts in a row failed, over all sessions. Nobody of it begins until then; after that one attempt is let through as a probe.
+ */
+export interface TemplateSuspendedV1 {
+type: "template.suspended"
+version: 1
+data: {
+pool: string
+agent: string
+/**
+ * Of the template.
+ */
+digest: string
+/**
+ * In a row.
+ */
+failures: number
+/**
+ * Of the newest failure.
+ */
+code: string
+class: string
+/**
+ * In a row, with this one.
+ */
+suspensions: number
+untilMs: number
 }
 }
 /**
@@ -2402,12 +2594,14 @@ export interface TurnEvents {
   'session.closed': SessionClosedV1;
   'session.completed': SessionCompletedV1;
   'session.failed': SessionFailedV1;
+  'slot.denied': SlotDeniedV1;
   'slot.expired': SlotExpiredV1;
   'slot.granted': SlotGrantedV1;
   'task.abandoned': TaskAbandonedV1;
   'task.cancelled': TaskCancelledV1;
   'task.completed': TaskCompletedV1;
   'task.delegated': TaskDelegatedV1;
+  'task.diverted': TaskDivertedV1;
   'task.expanded': TaskExpandedV1;
   'task.failed': TaskFailedV1;
   'task.retry-scheduled': TaskRetryScheduledV1;
@@ -2415,6 +2609,8 @@ export interface TurnEvents {
   'task.skipped': TaskSkippedV1;
   'task.spread': TaskSpreadV1;
   'task.timed-out': TaskTimedOutV1;
+  'template.resumed': TemplateResumedV1;
+  'template.suspended': TemplateSuspendedV1;
   'timer.cancelled': TimerCancelledV1;
   'timer.set': TimerSetV1;
   'tool.claimed': ToolClaimedV1;
@@ -2442,6 +2638,7 @@ export interface InputEvents {
   'model.attempt-failed': ModelAttemptFailedV1;
   'model.completed': ModelCompletedV1;
   'model.failed': ModelFailedV1;
+  'permit.denied': PermitDeniedV1;
   'permit.granted': PermitGrantedV1;
   'person.answered': PersonAnsweredV1;
   'range.stored': RangeStoredV1;
@@ -2513,6 +2710,7 @@ export const eventTypes = [
   'model.denied',
   'model.failed',
   'model.requested',
+  'permit.denied',
   'permit.granted',
   'permit.requested',
   'permit.returned',
@@ -2547,6 +2745,7 @@ export const eventTypes = [
   'session.opened',
   'session.signalled',
   'sink.opened',
+  'slot.denied',
   'slot.expired',
   'slot.granted',
   'slot.requested',
@@ -2555,6 +2754,7 @@ export const eventTypes = [
   'task.cancelled',
   'task.completed',
   'task.delegated',
+  'task.diverted',
   'task.expanded',
   'task.failed',
   'task.retry-scheduled',
@@ -2562,6 +2762,8 @@ export const eventTypes = [
   'task.skipped',
   'task.spread',
   'task.timed-out',
+  'template.resumed',
+  'template.suspended',
   'timer.cancelled',
   'timer.fired',
   'timer.set',

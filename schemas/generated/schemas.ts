@@ -3926,6 +3926,110 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:permit.denied:v1",
+  "title": "PermitDeniedV1",
+  "description": "These attempts may not begin: relayed from the log of their pool.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "permit.denied"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "poolLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "agent": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "failures": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "Of the template in a row, over all sessions."
+        },
+        "code": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128,
+         "description": "Of the newest."
+        },
+        "class": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "Until then nobody of the template begins."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "agent",
+        "failures",
+        "code",
+        "class",
+        "untilMs"
+       ]
+      }
+     }
+    },
+    "required": [
+     "poolLog",
+     "pool",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:permit.granted:v1",
   "title": "PermitGrantedV1",
   "description": "These attempts may begin: relayed from the log of their pool.",
@@ -4074,6 +4178,49 @@ export const eventSchemas: readonly JsonObject[] = [
          "type": "integer",
          "minimum": 0,
          "description": "How long the attempt may take, in milliseconds."
+        },
+        "template": {
+         "type": "object",
+         "additionalProperties": false,
+         "description": "The version of the agent's template that would be at work, where its error policy has a breaker.",
+         "properties": {
+          "agent": {
+           "type": "string",
+           "minLength": 1,
+           "maxLength": 128
+          },
+          "digest": {
+           "type": "string",
+           "minLength": 1,
+           "maxLength": 128,
+           "description": "Of the template as the session pinned it."
+          },
+          "failuresMax": {
+           "type": "integer",
+           "minimum": 0,
+           "description": "Attempts in a row that may fail, over all sessions."
+          },
+          "coolMs": {
+           "type": "integer",
+           "minimum": 0,
+           "description": "How long nobody of the template begins then, in milliseconds; doubles with each probe that fails."
+          },
+          "meanwhile": {
+           "type": "string",
+           "enum": [
+            "wait",
+            "replace",
+            "fail"
+           ]
+          }
+         },
+         "required": [
+          "agent",
+          "digest",
+          "failuresMax",
+          "coolMs",
+          "meanwhile"
+         ]
         }
        },
        "required": [
@@ -6826,6 +6973,122 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:slot.denied:v1",
+  "title": "SlotDeniedV1",
+  "description": "These attempts do not get a place, because the template of their agent is taken out and its policy does not wait.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "slot.denied"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tenant": {
+      "type": "string",
+      "minLength": 0,
+      "maxLength": 512
+     },
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "tasks": {
+      "type": "array",
+      "minItems": 1,
+      "maxItems": 1000,
+      "items": {
+       "type": "object",
+       "additionalProperties": false,
+       "properties": {
+        "task": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "attempt": {
+         "type": "integer",
+         "minimum": 0
+        },
+        "agent": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "failures": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "Of the template in a row, over all sessions."
+        },
+        "code": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128,
+         "description": "Of the newest."
+        },
+        "class": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128
+        },
+        "untilMs": {
+         "type": "integer",
+         "minimum": 0,
+         "description": "Until then nobody of the template begins."
+        }
+       },
+       "required": [
+        "task",
+        "attempt",
+        "agent",
+        "failures",
+        "code",
+        "class",
+        "untilMs"
+       ]
+      }
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "tenant",
+     "pool",
+     "tasks"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:slot.expired:v1",
   "title": "SlotExpiredV1",
   "description": "A place was not given back long after its attempt must have ended; it is free again.",
@@ -6949,6 +7212,12 @@ export const eventSchemas: readonly JsonObject[] = [
          "type": "integer",
          "minimum": 0,
          "description": "When the place is given to somebody else, whatever became of this attempt."
+        },
+        "probe": {
+         "type": "string",
+         "minLength": 1,
+         "maxLength": 128,
+         "description": "Digest of the template that is taken out, where this attempt is to show whether it works again."
         }
        },
        "required": [
@@ -7058,6 +7327,49 @@ export const eventSchemas: readonly JsonObject[] = [
          "type": "integer",
          "minimum": 0,
          "description": "How long the attempt may take, in milliseconds."
+        },
+        "template": {
+         "type": "object",
+         "additionalProperties": false,
+         "description": "The version of the agent's template that would be at work, where its error policy has a breaker.",
+         "properties": {
+          "agent": {
+           "type": "string",
+           "minLength": 1,
+           "maxLength": 128
+          },
+          "digest": {
+           "type": "string",
+           "minLength": 1,
+           "maxLength": 128,
+           "description": "Of the template as the session pinned it."
+          },
+          "failuresMax": {
+           "type": "integer",
+           "minimum": 0,
+           "description": "Attempts in a row that may fail, over all sessions."
+          },
+          "coolMs": {
+           "type": "integer",
+           "minimum": 0,
+           "description": "How long nobody of the template begins then, in milliseconds; doubles with each probe that fails."
+          },
+          "meanwhile": {
+           "type": "string",
+           "enum": [
+            "wait",
+            "replace",
+            "fail"
+           ]
+          }
+         },
+         "required": [
+          "agent",
+          "digest",
+          "failuresMax",
+          "coolMs",
+          "meanwhile"
+         ]
         }
        },
        "required": [
@@ -7517,6 +7829,100 @@ export const eventSchemas: readonly JsonObject[] = [
     },
     "required": [
      "input"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:task.diverted:v1",
+  "title": "TaskDivertedV1",
+  "description": "Another agent takes over a task before it begins, because the template of its own is taken out.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "task.diverted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "from": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The agent whose template is taken out."
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The agent that takes over."
+     },
+     "count": {
+      "type": "integer",
+      "minimum": 1,
+      "description": "Its place in the list of those who take over."
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Of the newest failure of the template."
+     },
+     "class": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "untilMs": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Until then nobody of the template begins."
+     }
+    },
+    "required": [
+     "task",
+     "from",
+     "agent",
+     "count",
+     "code",
+     "class",
+     "untilMs"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "reason"
     ]
    }
   },
@@ -8080,6 +8486,152 @@ export const eventSchemas: readonly JsonObject[] = [
      "task",
      "attempt",
      "deadlineAtMs"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:template.resumed:v1",
+  "title": "TemplateResumedV1",
+  "description": "A version of an agent's template works again: an attempt of it has completed.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "template.resumed"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "digest": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Of the template."
+     },
+     "suspensions": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "In a row, before this."
+     }
+    },
+    "required": [
+     "pool",
+     "agent",
+     "digest",
+     "suspensions"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:template.suspended:v1",
+  "title": "TemplateSuspendedV1",
+  "description": "A version of an agent's template does not work: so many attempts in a row failed, over all sessions. Nobody of it begins until then; after that one attempt is let through as a probe.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "template.suspended"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "pool": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "agent": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "digest": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Of the template."
+     },
+     "failures": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "In a row."
+     },
+     "code": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Of the newest failure."
+     },
+     "class": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "suspensions": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "In a row, with this one."
+     },
+     "untilMs": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "pool",
+     "agent",
+     "digest",
+     "failures",
+     "code",
+     "class",
+     "suspensions",
+     "untilMs"
     ]
    }
   },
@@ -9391,6 +9943,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:session.failed:v1"
       },
       {
+       "$ref": "urn:longrein:event:slot.denied:v1"
+      },
+      {
        "$ref": "urn:longrein:event:slot.expired:v1"
       },
       {
@@ -9407,6 +9962,9 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:task.delegated:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:task.diverted:v1"
       },
       {
        "$ref": "urn:longrein:event:task.expanded:v1"
@@ -9428,6 +9986,12 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:task.timed-out:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:template.resumed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:template.suspended:v1"
       },
       {
        "$ref": "urn:longrein:event:timer.cancelled:v1"
@@ -9576,6 +10140,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:model.failed:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:permit.denied:v1"
      },
      {
       "$ref": "urn:longrein:event:permit.granted:v1"

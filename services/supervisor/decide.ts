@@ -12,6 +12,7 @@ import { beginProposal, type Proposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput, ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { settleComposites } from './composite.ts';
 import { settleDelegations } from './delegation.ts';
+import { settleDenials } from './diversion.ts';
 import { evolve } from './evolve.ts';
 import { cancelBegunTasks, closeWhenQuiet, failIfAbandoned, stopIfAsked } from './finish.ts';
 import { permitDeliveries, returnAll, returnPermits } from './pool/permits.ts';
@@ -33,7 +34,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['person.asked', 'person.answered', 'person.settled'] as const),
   // What the end of a session waits for.
   ...(['delivery.acknowledged', 'delivery.refused'] as const),
-  ...(['permit.granted', 'slot.requested', 'slot.returned'] as const),
+  ...(['permit.granted', 'permit.denied', 'slot.requested', 'slot.returned'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
   ...(['child.ended', 'budget.allotted'] as const),
   ...(['task.delegated', 'budget.set-aside'] as const),
@@ -83,6 +84,7 @@ function advance(proposal: Proposal<SupervisorState>, at: At): void {
     settleAttempts(proposal, at.nowMs);
     settleDelegations(proposal);
     settleComposites(proposal, at);
+    settleDenials(proposal);
     scheduleDue(proposal, at.nowMs);
   } while (proposal.drafts.length > before && isMoved);
 }

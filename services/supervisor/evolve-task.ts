@@ -14,7 +14,7 @@ import { bornBy } from './children.ts';
 import { evolveDelegated, evolveSetAside, withoutEnded } from './delegation.ts';
 import { spreadAt } from './evolve-sessions.ts';
 import { iterated, noLoop } from './loop.ts';
-import { climbed } from './recovery.ts';
+import { climbed, divertedTo } from './recovery.ts';
 import { isComposite, type LoopState, type SupervisorState, type TaskState } from './state.ts';
 
 export function newTask(
@@ -54,6 +54,8 @@ function evolveTask(state: SupervisorState, event: SeenEvent): SupervisorState {
   const task = state.tasks[at];
   if (task === undefined) return state;
   if (event.type === 'task.expanded') return expanded(state, at, event);
+  if (event.type === 'task.diverted')
+    return { ...state, tasks: state.tasks.with(at, { ...task, ...divertedTo(task, event) }) };
   const machine = foldTask(task.machine, event);
   if (machine === task.machine) return state;
   const next = { ...state, tasks: state.tasks.with(at, afterEvent(task, machine, event)) };

@@ -25,7 +25,7 @@ import {
 } from './evolve-sessions.ts';
 import { evolveWork, newTask } from './evolve-task.ts';
 import { noLoop } from './loop.ts';
-import { foldPermits, traitsOf } from './pool/permits.ts';
+import { foldDenials, foldPermits, traitsOf } from './pool/permits.ts';
 import { foldPoolLog } from './pool/pool-log.ts';
 import { evolveQuestion } from './questions.ts';
 import { replanOf } from './revise.ts';
@@ -53,11 +53,17 @@ function evolveSession(state: SupervisorState, event: SeenEvent): SupervisorStat
 function withPermits(state: SupervisorState, event: SeenEvent): SupervisorState {
   const { permits = {} } = state;
   const next = foldPermits(permits, event);
-  if (next === permits) return state;
-  const moved = { ...state, permits: next };
+  if (next === permits) return withDenials(state, event);
+  const moved = withDenials({ ...state, permits: next }, event);
   // It has reached the log of the pool when its delivery is acknowledged.
   if (event.type !== 'permit.returned') return moved;
   return withLiving(moved, addressOf(event), event.service);
+}
+
+function withDenials(state: SupervisorState, event: SeenEvent): SupervisorState {
+  const { denials = {} } = state;
+  const next = foldDenials(denials, event);
+  return next === denials ? state : { ...state, denials: next };
 }
 
 /** Events that move the session. */

@@ -10,7 +10,7 @@
 import { type ContentDraft, type DataOf, json, type SeenEvent } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
-import type { RecoveryPolicy } from '../chassis/catalog/recovery-policy.ts';
+import type { RecoveryPolicy, TemplateRules } from '../chassis/catalog/recovery-policy.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import {
   finalCodes,
@@ -43,6 +43,16 @@ export const workerOf = ({ definition, ladder }: TaskState): string =>
 export function policyOf(state: SupervisorState, task: TaskState): RecoveryPolicy | undefined {
   if (state.recoveries === undefined || isComposite(task)) return undefined;
   return memberOf(state.recoveries, task.definition.agent);
+}
+
+/**
+ * The template whose breaker has a say in the next attempt: that of the plan's agent, while it works. What a person has
+ * decided is made whatever the breaker says.
+ */
+export function templateOf(state: SupervisorState, task: TaskState): TemplateRules | undefined {
+  if (task.ladder?.step === 'escalate' || workerOf(task) !== task.definition.agent)
+    return undefined;
+  return policyOf(state, task)?.template;
 }
 
 /** H2: whether the same agent may work on. */
@@ -146,6 +156,25 @@ export function climbed(
     agent === undefined ? (model === undefined ? before : { ...kept, model }) : { ...kept, agent };
   const tried = [...before.tried, triedBy(task, task.failure)].slice(-triedMax);
   return { ladder: { ...worker, step, counts: { ...before.counts, [step]: count }, tried } };
+}
+
+/** Who takes over a task whose template is taken out; undefined where nobody may. */
+export function standIn(policy: RecoveryPolicy, task: TaskState): Rung | undefined {
+  if (task.acted === true) return undefined;
+  const used = task.ladder?.counts.replace ?? 0;
+  const index = policy.replaceWith.findIndex((one, at) => at >= used && 'agent' in one);
+  const found = policy.replaceWith[index];
+  return found === undefined ? undefined : { step: 'replace', count: index + 1, ...found };
+}
+
+/** The task's ladder after another agent took over before an attempt began. */
+export function divertedTo(
+  task: TaskState,
+  { data }: SeenEvent<'task.diverted'>,
+): Pick<TaskState, 'ladder'> {
+  const { counts, tried } = task.ladder ?? { counts: noSteps, tried: [] };
+  const { agent, count } = data;
+  return { ladder: { agent, step: 'replace', counts: { ...counts, replace: count }, tried } };
 }
 
 type Told = Readonly<{

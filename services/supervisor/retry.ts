@@ -70,7 +70,7 @@ function settleFailure(proposal: Proposal<SupervisorState>, id: string, nowMs: n
 function heals(proposal: Proposal<SupervisorState>, task: TaskState, nowMs: number): boolean {
   const { failure } = task;
   const policy = policyOf(proposal.state, task);
-  if (policy === undefined || failure === null) return false;
+  if (policy?.ladder !== true || failure === null) return false;
   const rung = nextRung(policy, task, failure);
   if (rung === undefined) {
     abandon(proposal, task, withEnd(task, failure));

@@ -15,7 +15,7 @@ import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
 import type { RecoveryPolicy } from '../chassis/catalog/recovery-policy.ts';
 import type { Members } from '../chassis/effects/member.ts';
 import type { SortedPairs } from '../chassis/effects/sorted-pairs.ts';
-import type { GoalTraits, Permit } from './pool/permits.ts';
+import type { Denial, GoalTraits, Permit } from './pool/permits.ts';
 import type { PoolLog } from './pool/pool-log.ts';
 import type { KnownQuestion, Waiting } from './questions.ts';
 import type { Ladder } from './recovery.ts';
@@ -176,6 +176,8 @@ export type SupervisorState = Readonly<{
   limitedPools?: readonly string[];
   /** By task: the place of its attempt. */
   permits?: Members<Permit>;
+  /** By task: why its attempt may not begin. */
+  denials?: Members<Denial>;
   /** By agent: what its template says of attempts that fail, where it says anything. */
   recoveries?: Members<RecoveryPolicy>;
   /** There where agents may give work to others: what of the session has a budget, and whose attempts go on. */

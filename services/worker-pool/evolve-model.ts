@@ -1,6 +1,6 @@
 /** The fold of an agent's model calls: what was asked, what was answered, and what that has cost. */
 
-import type { ModelAgent } from '../../schemas/definitions/agent.ts';
+import type { AgentDefinition, ModelAgent } from '../../schemas/definitions/agent.ts';
 import { bodyOf, type DataOf, type SeenEvent, textOf } from '../../schemas/event.ts';
 import { type ModelAnswer, type NewMessage, readAnswer } from '../chassis/context/messages.ts';
 import { foldAsked, foldCounted } from './context-window.ts';
@@ -92,7 +92,7 @@ export function completedModel(
   definition: ModelAgent | undefined,
   seen: Completed,
 ): Part {
-  if (isEmbedding(entry, seen.data.call)) return endedEmbedding(entry, seen);
+  if (isEmbedding(entry, seen.data.call)) return endedEmbedding(entry, seen, definition);
   const answer = readAnswer(bodyOf(seen.content.message));
   const usage = spent(entry.usage, seen);
   const { model, summary } = entry;
@@ -118,8 +118,9 @@ export function completedModel(
 export function failedModel(
   entry: AgentEntry,
   seen: SeenEvent<'model.failed' | 'model.denied'>,
+  definition: AgentDefinition | undefined,
 ): Part {
-  if (isEmbedding(entry, seen.data.call)) return endedEmbedding(entry, seen);
+  if (isEmbedding(entry, seen.data.call)) return endedEmbedding(entry, seen, definition);
   const usage = seen.type === 'model.failed' ? spent(entry.usage, seen) : entry.usage;
   const { model, summary } = entry;
   if (summary !== undefined && isSummary(entry, seen.data.call))

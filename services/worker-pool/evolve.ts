@@ -3,7 +3,7 @@
  * agent's machine says so, and what it refuses changes nothing.
  */
 
-import type { ModelAgent } from '../../schemas/definitions/agent.ts';
+import type { AgentDefinition, ModelAgent } from '../../schemas/definitions/agent.ts';
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
 import { agentFold } from '../../state-machines/agent/agent-machine.ts';
@@ -75,9 +75,13 @@ function created(state: PoolState, { data }: SeenEvent<'agent.created'>): PoolSt
   return withAgent(rest, agent, { ...goesOn, machine });
 }
 
-const modelAgentOf = (state: PoolState, agent: string | undefined): ModelAgent | undefined => {
+const definitionOf = (state: PoolState, agent: string | undefined): AgentDefinition | undefined => {
   const name = agent === undefined ? undefined : memberOf(state.agents, agent)?.name;
-  const definition = name === undefined ? undefined : memberOf(state.definitions, name);
+  return name === undefined ? undefined : memberOf(state.definitions, name);
+};
+
+const modelAgentOf = (state: PoolState, agent: string | undefined): ModelAgent | undefined => {
+  const definition = definitionOf(state, agent);
   return definition?.kind === 'model' ? definition : undefined;
 };
 
@@ -235,7 +239,11 @@ export function evolve(state: PoolState, seen: SeenEvent, pool: string): PoolSta
       });
     case 'model.failed':
     case 'model.denied':
-      return answered(state, seen.data.call, { seen, change: (entry) => failedModel(entry, seen) });
+      return answered(state, seen.data.call, {
+        seen,
+        change: (entry) =>
+          failedModel(entry, seen, definitionOf(state, memberOf(state.open, seen.data.call))),
+      });
     case 'person.asked':
     case 'person.answered':
     case 'person.escalated':

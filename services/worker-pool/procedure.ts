@@ -6,6 +6,7 @@
 import type { Embedding, ProcedureAgent, ProcedureStep } from '../../schemas/definitions/agent.ts';
 import { json } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { backOffMs } from '../chassis/effects/back-off.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { expressionFailure } from './failures.ts';
 import { failed, type Move, type Scope } from './move.ts';
@@ -23,8 +24,9 @@ function resultsOf(definition: ProcedureAgent, tools: readonly ToolCallEntry[]):
 }
 
 function brokenStep(definition: ProcedureAgent, tools: readonly ToolCallEntry[]): Move | undefined {
-  for (const call of tools) {
-    if (call.failure === undefined) continue;
+  for (const [index, call] of tools.entries()) {
+    // One that was made again says nothing any more.
+    if (call.failure === undefined || tools[index + 1]?.step === call.step) continue;
     const { step, tool } = call;
     const failure = finalFailure(call, call.failure);
     const id = definition.steps[step - 1]?.id ?? String(step);
@@ -75,12 +77,30 @@ function embedMove(
   });
 }
 
+/** Whether the newest call was one for vectors that may be made again, and whether it is time; undefined where not. */
+function repeatOf(
+  { steps }: ProcedureAgent,
+  { tools, model }: AgentEntry,
+): Move | 'now' | undefined {
+  const last = tools.at(-1);
+  const most = steps[(last?.step ?? 0) - 1]?.embed?.attemptsMax ?? 1;
+  if (last?.failure?.retryable !== true || last.again === undefined) return undefined;
+  const tries = tools.filter(({ step }) => step === last.step).length;
+  if (tries >= most) return undefined;
+  if (model.retry?.fired === true) return 'now';
+  const { address, retryAfterMs } = last.again;
+  return { kind: 'wait', delayMs: backOffMs(tries, address, retryAfterMs) };
+}
+
 /** What the agent does next. Only to be asked while no call of it is open. */
 export function procedureMove(definition: ProcedureAgent, entry: AgentEntry, scope: Scope): Move {
-  const broken = brokenStep(definition, entry.tools);
+  const again = repeatOf(definition, entry);
+  if (typeof again === 'object') return again;
+  const broken = again === 'now' ? undefined : brokenStep(definition, entry.tools);
   if (broken !== undefined) return broken;
   const data = { ...scope, steps: resultsOf(definition, entry.tools) };
-  const done = entry.tools.at(-1)?.step ?? 0;
+  const last = entry.tools.at(-1)?.step ?? 0;
+  const done = again === 'now' ? last - 1 : last;
   try {
     const next = nextStep(definition, data, done);
     if (next !== undefined) return next;

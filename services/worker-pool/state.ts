@@ -61,6 +61,8 @@ export type ToolCallEntry = Readonly<{
   /** What the guard said of it, and whether somebody claimed it: for agents whose attempts are resumed. */
   effect?: DataOf<'tool.permitted'>['effect'];
   started?: true;
+  /** Of a call for vectors that failed: what the wait follows from before it is made again, where it may be. */
+  again?: Pick<ModelFailure, 'retryAfterMs' | 'address'>;
 }>;
 
 /** `address` is that of the event that said so: back-off draws its jitter from it. */

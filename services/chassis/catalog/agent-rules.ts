@@ -24,6 +24,7 @@ export function validateAgent(
     ...memoryViolations(agent),
     ...personViolations(agent),
     ...replacementViolations(agent, catalog),
+    ...breakerViolations(agent),
     ...(agent.kind === 'model'
       ? modelViolations(agent, catalog, checkSchema)
       : procedureViolations(agent, catalog)),
@@ -71,6 +72,14 @@ function replacementViolations(
     const fix = 'Name another agent, or let "restart" say how often this one begins again.';
     return [{ path: [...path, 'agent'], reason, fix }];
   });
+}
+
+function breakerViolations({ onError }: AgentDefinition): Violation[] {
+  if (onError?.breaker?.meanwhile !== 'replace') return [];
+  if (onError.replaceWith?.some((one) => 'agent' in one) === true) return [];
+  const reason = 'Tasks shall go to another agent meanwhile, and "replaceWith" names none.';
+  const fix = 'Add {agent: NAME} to "replaceWith", or let them "wait" or "fail".';
+  return [{ path: ['onError', 'breaker', 'meanwhile'], reason, fix }];
 }
 
 function modelViolations(

@@ -4,28 +4,41 @@ import type {
   AgentDefinition,
   ErrorPolicy,
   Replacement,
+  TemplateBreaker,
 } from '../../../schemas/definitions/agent.ts';
+import { hashOf } from '../protocol/hash.ts';
 import { resumesAttempts } from './agent-form.ts';
 
-/** `resumes`: a further attempt of the same agent goes on from what is recorded. */
+/** A version of a template with the rules of its breaker. */
+export type TemplateRules = TemplateBreaker & Readonly<{ agent: string; digest: string }>;
+
+/** `resumes`: a further attempt of the same agent goes on from what is recorded. `ladder`: its steps decide, not the plan's attempts. */
 export type RecoveryPolicy = Readonly<{
   restart: number;
   replaceWith: readonly Replacement[];
   escalationsMax: number;
   resumes: boolean;
+  ladder: boolean;
+  template?: TemplateRules;
 }>;
 
 /** Whether a template says how its agents are healed. */
-export const heals = ({ restart, replaceWith, escalate }: Partial<ErrorPolicy>): boolean =>
+export const heals = (policy: Partial<ErrorPolicy>): boolean =>
+  hasLadder(policy) || policy.breaker !== undefined;
+
+const hasLadder = ({ restart, replaceWith, escalate }: Partial<ErrorPolicy>): boolean =>
   (restart ?? replaceWith ?? escalate) !== undefined;
 
 /** The policy of an agent; undefined where the plan's attempts are all that it has. */
 export function recoveryPolicyOf(agent: AgentDefinition): RecoveryPolicy | undefined {
   const { form, onError } = agent;
   if (form !== 3 || onError === undefined || !heals(onError)) return undefined;
-  const { restart = 0, replaceWith = [], escalate } = onError;
+  const { restart = 0, replaceWith = [], escalate, breaker } = onError;
   const escalationsMax = escalate?.timesMax ?? 0;
-  return { restart, replaceWith, escalationsMax, resumes: resumesAttempts(agent) };
+  const steps = { restart, replaceWith, escalationsMax, ladder: hasLadder(onError) };
+  const policy = { ...steps, resumes: resumesAttempts(agent) };
+  if (breaker === undefined) return policy;
+  return { ...policy, template: { agent: agent.name, digest: hashOf(agent), ...breaker } };
 }
 
 /** By name of the agent; undefined where none has a policy. */

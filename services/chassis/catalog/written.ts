@@ -92,7 +92,9 @@ export type WrittenModelAgent = Omit<
 type WrittenStep =
   | Omit<ProcedureStep, 'embed'>
   | (Pick<ProcedureStep, 'id' | 'when'> &
-      Readonly<{ embed: Optional<Embedding, 'timeoutMs'> & Readonly<{ texts: Template }> }>);
+      Readonly<{
+        embed: Optional<Embedding, 'timeoutMs' | 'attemptsMax'> & Readonly<{ texts: Template }>;
+      }>);
 export type WrittenProcedureAgent = Omit<Written<ProcedureAgent>, 'steps' | 'tools'> &
   Readonly<{ steps: readonly WrittenStep[]; tools: readonly string[] }>;
 export type WrittenAgent = WrittenProcedureAgent | WrittenModelAgent;
@@ -253,11 +255,9 @@ function completeModelAgent(whole: WrittenModelAgent): ModelAgent {
   };
 }
 
-const embeddingTimeoutMs = 30_000;
-
 function completeEmbedding({ id, embed }: Extract<WrittenStep, { embed: object }>): ProcedureStep {
   const { texts, ...rest } = embed;
-  const given = { arguments: { texts }, embed: { timeoutMs: embeddingTimeoutMs, ...rest } };
+  const given = { arguments: { texts }, embed: { timeoutMs: 30_000, attemptsMax: 3, ...rest } };
   return { id, tool: 'embed', ...given };
 }
 

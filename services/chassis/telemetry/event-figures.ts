@@ -56,6 +56,7 @@ export class EventFigures {
     ) as Record<SpreadName, Histogram>;
     // A series that begins at 1 has never grown, to who asks for its growth.
     for (const end of ['completed', 'failed', 'cancelled']) this.counters.sessionsEnded.add(0, end);
+    this.counters.templatesSuspended.add(0);
   }
 
   saw({ session, service, own, events }: SeenEvents): void {
@@ -137,6 +138,15 @@ export class EventFigures {
         break;
       case 'tool.unknown':
         counters.stepsLost.add(1);
+        break;
+      case 'task.retry-scheduled':
+        if (seen.data.recovery !== undefined) counters.recoveries.add(1, seen.data.recovery.step);
+        break;
+      case 'template.suspended':
+        counters.templatesSuspended.add(1);
+        break;
+      case 'template.resumed':
+        counters.templatesResumed.add(1);
         break;
       case 'tool.completed':
       case 'tool.failed':
@@ -234,6 +244,7 @@ const counterNames = [
   ...tokenNames,
   ...(['events', 'goalsRejected', 'sessionsOpened', 'sessionsEnded', 'cost'] as const),
   ...(['agentIdle', 'steps', 'stepsLost', 'stepsRepeated', 'decisionsFailed'] as const),
+  ...(['recoveries', 'templatesSuspended', 'templatesResumed'] as const),
 ] as const;
 const spreadNames = [
   'sessionDuration',

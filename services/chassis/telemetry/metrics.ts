@@ -114,6 +114,22 @@ export const metrics = {
     'Decisions that failed for good',
     own.service,
   ),
+  recoveries: counter(
+    'longrein.task.recoveries',
+    '{attempt}',
+    'Attempts that error policies made: restart, replace, escalate',
+    own.outcome,
+  ),
+  templatesSuspended: counter(
+    'longrein.templates.suspended',
+    '{template}',
+    'How often a template was taken out by its breaker, or stayed out after a probe',
+  ),
+  templatesResumed: counter(
+    'longrein.templates.resumed',
+    '{template}',
+    'How often a template came back',
+  ),
   rehydration: seconds(
     'longrein.partition.rehydration',
     'From the assignment of a partition to its ownership: reading and folding its sessions',

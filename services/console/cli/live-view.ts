@@ -230,6 +230,8 @@ function taskLine(event: SeenEvent, tasks: Map<string, number>): Line | undefine
       return bad('task', event.data.task, joined(event.data.code, words(event.content.message)));
     case 'task.retry-scheduled':
       return busy('task', event.data.task, againText(event));
+    case 'task.diverted':
+      return bad('task', event.data.task, words(event.content.reason));
     case 'task.abandoned':
       return bad(
         'task',

@@ -36,10 +36,19 @@ const telling: ReadonlySet<string> = new Set([
   ...['timeout', 'crashed', 'unavailable', 'overloaded', 'provider-error', 'authentication'],
 ]);
 
-type Ended = DataOf<'slot.returned'>['tasks'][number];
+export type Ended = DataOf<'slot.returned'>['tasks'][number];
+
+/** Whether a failure speaks of what the breaker is for, and not of the task. */
+type IsTelling = (end: Ended) => boolean;
+
+const isOfPool: IsTelling = ({ class: kind = '' }) => telling.has(kind);
 
 /** After an attempt that held the place `slot` has ended. */
-function ended(before: Breaker, slot: string, end: Ended): Breaker {
+export function afterEnd(
+  before: Breaker,
+  slot: string,
+  { end, isTelling: tells }: Readonly<{ end: Ended; isTelling: IsTelling }>,
+): Breaker {
   const { pause } = before;
   const { probe, ...rest } = pause ?? { count: 0, untilMs: 0 };
   const kept = probe === slot || probe === undefined ? rest : { ...rest, probe };
@@ -47,7 +56,7 @@ function ended(before: Breaker, slot: string, end: Ended): Breaker {
     return pause === undefined
       ? closedBreaker
       : { ...closedBreaker, pause: { ...kept, shown: 'works' } };
-  const isTelling = end.outcome === 'failed' && telling.has(end.class ?? '');
+  const isTelling = end.outcome === 'failed' && tells(end);
   if (!isTelling) return pause === undefined ? before : { ...before, pause: kept };
   const last = { code: end.code ?? '', class: end.class ?? '' };
   const failures = before.failures + 1;
@@ -68,7 +77,7 @@ export function foldBreaker(
       const { session, tasks } = seen.data;
       return tasks.reduce((breaker, end) => {
         const slot = slotOf(session, end.task);
-        return held(slot) ? ended(breaker, slot, end) : breaker;
+        return held(slot) ? afterEnd(breaker, slot, { end, isTelling: isOfPool }) : breaker;
       }, before);
     }
     case 'slot.granted': {

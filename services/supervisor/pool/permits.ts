@@ -20,6 +20,7 @@ import {
   type Delivery,
   type SessionMeta,
 } from '../../chassis/protocol/service-logic.ts';
+import { templateOf } from '../recovery.ts';
 import { isRunning, isSettled, type SupervisorState, type TaskState } from '../state.ts';
 
 /** A place that a task has, or waits for. */
@@ -94,6 +95,11 @@ export function foldPermits(permits: Members<Permit>, seen: SeenEvent): Members<
       return granted(permits, seen);
     case 'permit.returned':
       return returned(permits, seen);
+    case 'permit.denied':
+      return seen.data.tasks.reduce((all, { task, attempt }) => {
+        const isMeant = memberOf(all, task)?.attempt === attempt;
+        return isMeant ? withoutMember(all, task) : all;
+      }, permits);
     case 'delivery.refused':
       return undelivered(permits, addressOf(seen.data));
     default:
@@ -101,13 +107,28 @@ export function foldPermits(permits: Members<Permit>, seen: SeenEvent): Members<
   }
 }
 
-export type Leave = 'given' | 'asked' | 'ask' | 'refused';
+/** An attempt that may not begin, because its agent's template is taken out. */
+export type Denial = DataOf<'permit.denied'>['tasks'][number];
+
+/** The denials after this event, by task; the same object where it is about none. */
+export function foldDenials(denials: Members<Denial>, seen: SeenEvent): Members<Denial> {
+  if (seen.type === 'permit.denied')
+    return seen.data.tasks.reduce((all, one) => withMember(all, one.task, one), denials);
+  const isOver = seen.type === 'task.diverted' || seen.type === 'task.scheduled';
+  if (!isOver || memberOf(denials, seen.data.task) === undefined) return denials;
+  return withoutMember(denials, seen.data.task);
+}
+
+export type Leave = 'given' | 'asked' | 'ask' | 'refused' | 'denied';
 
 /** Whether the task's next attempt may begin, waits, or has to ask first. */
-export function leaveOf(state: SupervisorState, { definition, delegation }: TaskState): Leave {
+export function leaveOf(state: SupervisorState, task: TaskState): Leave {
+  const { definition, delegation } = task;
   // It works on the place of who waits for it.
   if (delegation !== undefined) return 'given';
-  if (state.limitedPools?.includes(definition.pool) !== true) return 'given';
+  const isLimited = state.limitedPools?.includes(definition.pool) === true;
+  if (!isLimited && templateOf(state, task) === undefined) return 'given';
+  if (memberOf(state.denials ?? {}, definition.id) !== undefined) return 'denied';
   const permit = memberOf(state.permits ?? {}, definition.id);
   if (permit === undefined) return 'ask';
   if (permit.refused === true) return 'refused';
@@ -116,11 +137,15 @@ export function leaveOf(state: SupervisorState, { definition, delegation }: Task
 
 type Asked = DataOf<'permit.requested'>['tasks'][number];
 
-function askedFor({ definition, machine }: TaskState, goal: GoalTraits): Asked {
+function askedFor(state: SupervisorState, task: TaskState): Asked {
+  const { definition, machine } = task;
+  const { goal = {} } = state;
+  const template = templateOf(state, task);
   const steps = goal.priority === undefined ? 0 : goalSteps[goal.priority];
   const priority = definition.priority + steps;
   const attempt = attemptsOf(machine) + 1;
-  return { task: definition.id, attempt, priority, holdMs: definition.timeoutMs };
+  const asked = { task: definition.id, attempt, priority, holdMs: definition.timeoutMs };
+  return template === undefined ? asked : { ...asked, template };
 }
 
 /** Asks each pool once for all tasks that could begin. */
@@ -135,7 +160,7 @@ export function askForLeave(
     const data = {
       ...{ poolLog: poolLogId(pool), pool, lane },
       ...(key === undefined ? {} : { key }),
-      tasks: wanted.map((task) => askedFor(task, goal)),
+      tasks: wanted.map((task) => askedFor(proposal.state, task)),
     };
     proposal.write(event('permit.requested', data));
   }

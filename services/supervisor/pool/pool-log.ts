@@ -11,7 +11,7 @@
 import type { PoolLimits } from '../../../schemas/definitions/pool.ts';
 import { type DataOf, type Draft, event, type SeenEvent } from '../../../schemas/event.ts';
 import { sessionTopic } from '../../../schemas/topics.ts';
-import { sortedEntries } from '../../chassis/effects/member.ts';
+import { memberOf, sortedEntries } from '../../chassis/effects/member.ts';
 import { poolLogId } from '../../chassis/protocol/ids.ts';
 import { addressOf, type Delivery } from '../../chassis/protocol/service-logic.ts';
 import { type Breaker, closedBreaker, decideBreaker, foldBreaker, letsThrough } from './breaker.ts';
@@ -22,9 +22,21 @@ import {
   nothingShared,
   rankOf,
   type Sharing,
+  slotOf,
   takeBack,
+  type Wish,
   waitingIn,
 } from './share.ts';
+import {
+  decideTemplates,
+  deniedBy,
+  foldTemplates,
+  noTemplates,
+  probeOf,
+  standingOf,
+  type Templates,
+  tried,
+} from './template-breaker.ts';
 
 /** How long after the time of its attempt a place is taken back. */
 export const graceMs = 300_000;
@@ -37,6 +49,8 @@ export type PoolLog = Readonly<{
   timed: boolean;
   /** Absent while nothing has failed. */
   breaker?: Breaker;
+  /** Templates with a breaker of which something failed, by digest; absent where there are none. */
+  templates?: Templates;
 }>;
 
 const withSharing = (before: PoolLog, sharing: Sharing): PoolLog =>
@@ -45,9 +59,13 @@ const withSharing = (before: PoolLog, sharing: Sharing): PoolLog =>
 function asked(before: PoolLog, { data, atMs }: SeenEvent<'slot.requested'>): PoolLog {
   const { session, lane, tenant, key, tasks } = data;
   let { sharing } = before;
-  for (const { task, attempt, priority, holdMs } of tasks) {
-    const wish = { session, lane, task, attempt, holdMs, rank: rankOf(atMs, priority) };
-    sharing = enqueue(sharing, tenant, key === undefined ? wish : { ...wish, key });
+  for (const { task, attempt, priority, holdMs, template } of tasks) {
+    const wish = {
+      ...{ session, lane, task, attempt, holdMs, rank: rankOf(atMs, priority) },
+      ...(key === undefined ? {} : { key }),
+      ...(template === undefined ? {} : { template }),
+    };
+    sharing = enqueue(sharing, tenant, wish);
   }
   return withSharing(before, sharing);
 }
@@ -68,7 +86,14 @@ export function foldPoolLog(before: PoolLog | undefined, seen: SeenEvent): PoolL
     return asked(before ?? { pool, sharing: nothingShared, timed: false }, seen);
   }
   if (before === undefined) return undefined;
-  return foldShares(withBreaker(before, seen), seen);
+  return foldShares(withTemplates(withBreaker(before, seen), seen), seen);
+}
+
+function withTemplates(before: PoolLog, seen: SeenEvent): PoolLog {
+  const { templates: known = noTemplates, ...rest } = before;
+  const templates = foldTemplates(known, seen, (slot) => memberOf(rest.sharing.held, slot));
+  if (templates === known) return before;
+  return Object.keys(templates).length === 0 ? rest : { ...rest, templates };
 }
 
 function withBreaker(before: PoolLog, seen: SeenEvent): PoolLog {
@@ -89,6 +114,12 @@ function foldShares(before: PoolLog, seen: SeenEvent): PoolLog {
         before.sharing,
       );
       return withSharing(before, sharing);
+    }
+    case 'slot.denied': {
+      const { session, tasks } = seen.data;
+      const take = (sum: Sharing, one: (typeof tasks)[number]): Sharing =>
+        takeBack(sum, { session, task: one.task, attempt: one.attempt });
+      return withSharing(before, tasks.reduce(take, before.sharing));
     }
     case 'slot.expired':
       return withSharing(before, takeBack(before.sharing, seen.data));
@@ -112,17 +143,21 @@ function expire({ pool, sharing }: PoolLog, nowMs: number): Draft<'slot.expired'
 }
 
 type Grant = DataOf<'slot.granted'>;
+type Denial = DataOf<'slot.denied'>;
 
 /** Gives what is free; places that one session gets in a row are one event. */
 function grant(before: PoolLog, limits: PoolLimits, nowMs: number): Grant[] {
   const grants: Grant[] = [];
-  let { sharing } = before;
+  let { sharing, templates = noTemplates } = before;
+  const may = (wish: Wish): boolean => standingOf(templates, wish, nowMs) !== 'out';
   for (let left = letsThrough(before.breaker ?? closedBreaker, nowMs); ; left -= 1) {
-    const next = left > 0 ? nextOf(sharing, limits) : undefined;
+    const next = left > 0 ? nextOf(sharing, limits, may) : undefined;
     if (next === undefined) return grants;
     const { tenant, wish } = next;
     const { session, lane, task, attempt, holdMs } = wish;
-    const place = { task, attempt, untilMs: nowMs + holdMs + graceMs };
+    const probe = probeOf(templates, wish, nowMs);
+    const place = { task, attempt, untilMs: nowMs + holdMs + graceMs, ...probe };
+    templates = tried(templates, probe, slotOf(session, task));
     sharing = give(sharing, tenant, { session, ...place });
     const counts = { held: Object.keys(sharing.held).length, waiting: waitingIn(sharing) };
     const last = grants.at(-1);
@@ -132,6 +167,24 @@ function grant(before: PoolLog, limits: PoolLimits, nowMs: number): Grant[] {
       : { session, lane, tenant, pool: before.pool, tasks: [] };
     grants.push({ ...head, tasks: [...head.tasks, place], ...counts });
   }
+}
+
+/** Tells those who do not want to wait for a template that is taken out; one is kept where a probe is due. */
+function deny({ pool, sharing, templates = noTemplates }: PoolLog, nowMs: number): Denial[] {
+  if (templates === noTemplates) return [];
+  const denials: Denial[] = [];
+  let left = templates;
+  for (const [tenant, line] of sortedEntries(sharing.waiting)) {
+    for (const wish of line) {
+      const { session, lane, task, attempt } = wish;
+      const probe = probeOf(left, wish, nowMs);
+      left = tried(left, probe, slotOf(session, task));
+      const because = deniedBy(left, wish, probe);
+      if (because === undefined) continue;
+      denials.push({ session, lane, tenant, pool, tasks: [{ task, attempt, ...because }] });
+    }
+  }
+  return denials;
 }
 
 /** Takes back what is too old, gives what is free, and sees to it that this is looked at again. */
@@ -148,6 +201,9 @@ export function decidePoolLog(
   for (const draft of expire(before, nowMs)) take(draft);
   const at = { pool: before.pool, nowMs, rules: limits.breaker };
   for (const draft of decideBreaker(log.breaker ?? closedBreaker, at)) take(draft);
+  for (const draft of decideTemplates(log.templates ?? noTemplates, { pool: log.pool, nowMs }))
+    take(draft);
+  for (const data of deny(log, nowMs)) take(event('slot.denied', data));
   for (const data of grant(log, limits, nowMs)) take(event('slot.granted', data));
   const ends = Object.values(log.sharing.held).map(({ untilMs }) => untilMs);
   if (log.timed || ends.length === 0) return drafts;
@@ -157,10 +213,19 @@ export function decidePoolLog(
 
 /** What a pool log says to the session that asked. */
 export function poolLogDeliveries(seen: SeenEvent): Delivery[] {
-  if (seen.type !== 'slot.granted') return [];
-  const { session, lane, tenant, pool, tasks } = seen.data;
-  const data = { poolLog: poolLogId(pool), pool, tasks };
+  if (seen.type !== 'slot.granted' && seen.type !== 'slot.denied') return [];
+  const { session, lane, tenant, pool } = seen.data;
+  const at = { poolLog: poolLogId(pool), pool };
   const identity = ['permit', addressOf(seen)];
   const topic = sessionTopic(lane);
-  return [{ to: 'log', topic, session, tenant, identity, event: event('permit.granted', data) }];
+  const draft =
+    seen.type === 'slot.denied'
+      ? event('permit.denied', { ...at, tasks: seen.data.tasks })
+      : event('permit.granted', { ...at, tasks: seen.data.tasks.map(placeOf) });
+  return [{ to: 'log', topic, session, tenant, identity, event: draft }];
+}
+
+/** Whether an attempt is a probe is the pool's affair. */
+function placeOf({ probe: _probe, ...place }: Grant['tasks'][number]) {
+  return place;
 }

@@ -11,6 +11,7 @@
  */
 
 import type { PoolLimits } from '../../../schemas/definitions/pool.ts';
+import type { TemplateRules } from '../../chassis/catalog/recovery-policy.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../../chassis/effects/member.ts';
 
 /** Turns that a tenant may be ahead of the others. */
@@ -28,9 +29,17 @@ export type Wish = Readonly<{
   /** Lower comes first. */
   rank: number;
   holdMs: number;
+  /** Of the agent that would be at work, where its template has a breaker. */
+  template?: TemplateRules;
 }>;
 
-export type Place = Readonly<{ tenant: string; key?: string; attempt: number; untilMs: number }>;
+export type Place = Readonly<{
+  tenant: string;
+  key?: string;
+  attempt: number;
+  untilMs: number;
+  template?: TemplateRules;
+}>;
 
 export type Sharing = Readonly<{
   /** By `slotOf`. */
@@ -97,11 +106,14 @@ export function give(before: Sharing, tenant: string, wish: Meant & { untilMs: n
   const { session, task, attempt, untilMs } = wish;
   const known = line.find((one) => one.session === session && one.task === task);
   const key = known?.key === undefined ? {} : { key: known.key };
+  const template = known?.template === undefined ? {} : { template: known.template };
   const served = standing(before, tenant);
   const rest = withoutWish(before, tenant, wish);
   return {
     ...rest,
-    held: withMember(rest.held, slotOf(session, task), { tenant, ...key, attempt, untilMs }),
+    held: withMember(rest.held, slotOf(session, task), {
+      ...{ tenant, ...key, ...template, attempt, untilMs },
+    }),
     turns: withMember(rest.turns, tenant, served + 1),
     turn: Math.max(rest.turn, served),
   };
@@ -151,17 +163,22 @@ function takenIn({ held }: Sharing): Taken {
 }
 
 /** The first of the tenant's line whose key has room. */
-function firstOf(line: readonly Wish[], tenant: string, of: { limits: PoolLimits; taken: Taken }) {
+function firstOf(
+  line: readonly Wish[],
+  tenant: string,
+  of: { limits: PoolLimits; taken: Taken; may: (wish: Wish) => boolean },
+) {
   const { perKeyMax = Infinity } = of.limits;
-  return line.find(
-    ({ key }) => key === undefined || (of.taken.keys.get(keyOf(tenant, key)) ?? 0) < perKeyMax,
-  );
+  const hasRoom = ({ key }: Wish): boolean =>
+    key === undefined || (of.taken.keys.get(keyOf(tenant, key)) ?? 0) < perKeyMax;
+  return line.find((wish) => hasRoom(wish) && of.may(wish));
 }
 
 /** Who gets the next place; undefined where none is free, or nobody may have it. */
 export function nextOf(
   sharing: Sharing,
   limits: PoolLimits,
+  may: (wish: Wish) => boolean = () => true,
 ): Readonly<{ tenant: string; wish: Wish }> | undefined {
   const taken = takenIn(sharing);
   const { concurrencyMax = Infinity, perTenantMax = Infinity, tenants = {} } = limits;
@@ -175,7 +192,7 @@ export function nextOf(
     .sort((one, other) => one.at - other.at || one.has - other.has || byName(one, other));
   for (const { tenant } of order) {
     const line = memberOf(sharing.waiting, tenant) ?? [];
-    const wish = firstOf(line, tenant, { limits, taken });
+    const wish = firstOf(line, tenant, { limits, taken, may });
     if (wish !== undefined) return { tenant, wish };
   }
   return undefined;

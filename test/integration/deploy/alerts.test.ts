@@ -54,6 +54,11 @@ const cases: Readonly<Record<string, Case>> = {
     fires: { longrein_sessions_opened_total: '0+1x100', [ended('completed')]: '5x100' },
     quiet: { longrein_sessions_opened_total: '0+1x100', [ended('completed')]: '0+0.1x100' },
   },
+  TemplateSuspended: {
+    at: '60m',
+    fires: { longrein_templates_suspended_total: '0x50 1x20' },
+    quiet: { longrein_templates_suspended_total: '0x20 1x50' },
+  },
   CompletionLow: {
     at: '90m',
     fires: { [ended('completed')]: '0+8x100', [ended('failed')]: '0+1x100' },

@@ -109,6 +109,8 @@ const noReplan =
 const noBreaker = 'pools of this world have no breaker: tests of the pool log show it';
 const noProgress =
   'plans that tell their parts are not made here: tests of the aggregator and of a real broker show them';
+const noTemplateBreaker =
+  'no template of this world has a breaker: tests of the pool log and of whole sessions show it';
 const byHand = 'an operator of the command line writes it, behind or before all that is simulated';
 const shortLives =
   'a place is taken back minutes after a session lost it: a test of the pool log shows it';
@@ -124,6 +126,9 @@ export const neverEmitted: Readonly<Record<string, string>> = {
   'pool.paused': noBreaker,
   'pool.resumed': noBreaker,
   'progress.published': noProgress,
+  ...{ 'template.suspended': noTemplateBreaker, 'template.resumed': noTemplateBreaker },
+  ...{ 'slot.denied': noTemplateBreaker, 'permit.denied': noTemplateBreaker },
+  'task.diverted': noTemplateBreaker,
   'session.erased': byHand,
   'session.forked': byHand,
   'slot.expired': shortLives,

@@ -25,6 +25,7 @@ const policies: fc.Arbitrary<RecoveryPolicy> = fc.record({
   replaceWith: fc.array(replacement, { maxLength: 8 }),
   escalationsMax: fc.nat(10),
   resumes: fc.boolean(),
+  ladder: fc.constant(true),
 });
 type Way = Readonly<{ code: string; class: TaskFailure['class']; acted: boolean }>;
 const ways: fc.Arbitrary<Way> = fc.record({
