@@ -122,7 +122,8 @@ function headLines(history: History, options: TimelineOptions): readonly string[
     const line = `${name.padEnd(8)} ${text}`;
     const isWrong = marked.has(name);
     const paint = isWrong ? palette.error : palette.heading;
-    if (columns === undefined) return [paint(line)];
+    // A path is no use in parts.
+    if (columns === undefined || name === 'Context') return [paint(line)];
     return (isWrong ? wrapTo(line, columns, 9) : [cutTo(line, columns)]).map(paint);
   });
 }
