@@ -21,8 +21,8 @@ const urlError = 'must be an http or https URL, such as http://127.0.0.1:8123';
 
 const variables = z.object({
   LONGREIN_CLICKHOUSE_URL: z.url({ protocol: /^https?$/, error: urlError }).optional(),
-  LONGREIN_CLICKHOUSE_USER: z.string().min(1).default('default'),
-  LONGREIN_CLICKHOUSE_PASSWORD: z.string().default(''),
+  LONGREIN_CLICKHOUSE_USER: z.string().min(1).optional(),
+  LONGREIN_CLICKHOUSE_PASSWORD: z.string().optional(),
   LONGREIN_CLICKHOUSE_REPLICATED: z.enum(['0', '1']).default('0'),
   LONGREIN_CLICKHOUSE_TIMEOUT_MS: z.coerce.number().int().min(1_000).max(600_000).default(30_000),
 });
@@ -41,10 +41,16 @@ export function readEventStoreConfig(
     const fix = 'run `longrein up` for a local stack, or set LONGREIN_CLICKHOUSE_URL';
     throw new LongreinError('CONFIG_MISSING', 'no ClickHouse is known', { fix });
   }
+  // A client that is given both prints a warning with each start.
+  const address = new URL(url);
+  const [user, password] = [address.username, address.password].map((one) =>
+    decodeURIComponent(one),
+  );
+  Object.assign(address, { username: '', password: '' });
   return {
-    url: url.replace(/\/+$/, ''),
-    user: read.LONGREIN_CLICKHOUSE_USER,
-    password: read.LONGREIN_CLICKHOUSE_PASSWORD,
+    url: address.href.replace(/\/+$/, ''),
+    user: read.LONGREIN_CLICKHOUSE_USER ?? (user || 'default'),
+    password: read.LONGREIN_CLICKHOUSE_PASSWORD ?? password ?? '',
     requestTimeoutMs: read.LONGREIN_CLICKHOUSE_TIMEOUT_MS,
     replicated: read.LONGREIN_CLICKHOUSE_REPLICATED === '1',
   };

@@ -27,6 +27,15 @@ test('variables win; an empty one is not set', () => {
   });
 });
 
+test('who asks may stand in the address, which is kept without it; variables win', () => {
+  const LONGREIN_CLICKHOUSE_URL = 'http://sink:p%20w@db.example:8123/';
+  expect(readEventStoreConfig({ LONGREIN_CLICKHOUSE_URL })).toMatchObject({
+    ...{ url: 'http://db.example:8123', user: 'sink', password: 'p w' },
+  });
+  const other = { LONGREIN_CLICKHOUSE_URL, LONGREIN_CLICKHOUSE_USER: 'other' };
+  expect(readEventStoreConfig(other)).toMatchObject({ user: 'other', password: 'p w' });
+});
+
 test('no address at all is refused with what to do', () => {
   expect(() => readEventStoreConfig({})).toThrow(
     expect.objectContaining({
