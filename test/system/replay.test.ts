@@ -32,7 +32,7 @@ description: Asks once for a tool and then gets no answer any more.
 role: tester
 tools: [test.echo]
 model: muser
-prompt: '"Write to " & input.to'
+prompt: '="Write to " & input.to'
 `,
   'plans/muse.yaml': `name: muse
 version: 1.0.0
@@ -50,7 +50,7 @@ output: { kind: collect }
     toolCalls:
       - { name: test.echo, arguments: { said: hello } }
 - model: muser
-  failure: { code: NO_ANSWER, message: Nobody thinks any more., retryable: false }
+  failure: { class: invalid-request, code: NO_ANSWER, message: Nobody thinks., retryable: false }
 `,
 });
 const address = 'elfriede@planted.example';
@@ -131,7 +131,7 @@ describe('the context of the agent that failed', () => {
   it('is kept by the event store, once, and named where people look first', async () => {
     const directory = join(stack.blobDir, 'contexts', mused);
     const names = () => (existsSync(directory) ? readdirSync(directory) : []);
-    await expect.poll(names, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(names, { timeout: 60_000 }).toHaveLength(1);
     const { text } = await replay('show', mused);
     expect(text).toContain(`Context  kept in ${join(directory, names()[0] ?? '')}`);
     const window = { agent: 'muse.1', messages: expect.any(Array) };
