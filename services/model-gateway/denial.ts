@@ -1,6 +1,7 @@
 /** Why a call is not made, in words: what, how much, and what to do. */
 
 import type { DataOf } from '../../schemas/event.ts';
+import { isDelegated } from '../chassis/catalog/child-task.ts';
 import { sortedEntries } from '../chassis/effects/member.ts';
 import type { Quote } from './budget.ts';
 import type { Purse } from './purse.ts';
@@ -57,6 +58,12 @@ export function tooDear(entry: ModelCallEntry, quote: Quote, purse: Purse): Deni
 }
 
 export function overTask({ task }: ModelCallEntry, quote: Quote, left: number): Denial {
+  if (isDelegated(task)) {
+    const message =
+      `A call may cost ${usd(quote.costNanoUsd)}, and ${left} of what was set aside for the delegated task "${task}" are left. ` +
+      'Delegate it with a larger budgetPercent, or with less to do.';
+    return { code: 'TASK_BUDGET_EXHAUSTED', class: 'budget', message };
+  }
   const message =
     `A call may cost ${usd(quote.costNanoUsd)}, and ${left} of the budget of task "${task}" are left. ` +
     'Raise budgetNanoUsd of the task in its plan, or give its agent a smaller outputTokensMax.';

@@ -46,30 +46,14 @@ export class LiveView {
   }
 }
 
-const plain = (kind: Line['kind'], name: string, text: string): Line => ({
-  kind,
-  name,
-  text,
-  mood: 'plain',
-});
-const busy = (kind: Line['kind'], name: string, text: string): Line => ({
-  kind,
-  name,
-  text,
-  mood: 'busy',
-});
-const good = (kind: Line['kind'], name: string, text: string): Line => ({
-  kind,
-  name,
-  text,
-  mood: 'good',
-});
-const bad = (kind: Line['kind'], name: string, text: string): Line => ({
-  kind,
-  name,
-  text,
-  mood: 'bad',
-});
+const lineOf =
+  (mood: Line['mood']) =>
+  (kind: Line['kind'], name: string, text: string): Line => ({ kind, name, text, mood });
+
+const plain = lineOf('plain');
+const busy = lineOf('busy');
+const good = lineOf('good');
+const bad = lineOf('bad');
 
 /** The text of a content, cut; empty where it was not read. */
 function words(content: Content | undefined): string {
@@ -145,6 +129,14 @@ function workLine(event: SeenEvent, view: LiveView): Line | undefined {
 /** Branches that run in child sessions. */
 function childLine(event: SeenEvent, tasks: Map<string, number>): Line | undefined {
   switch (event.type) {
+    case 'task.delegated': {
+      const how = event.data.kind === 'handoff' ? 'handed on' : 'delegated';
+      return busy(
+        'task',
+        event.data.delegated,
+        `${how} by ${event.data.agent} to ${event.data.to}`,
+      );
+    }
     case 'task.spread': {
       const { task, branches, sessions } = event.data;
       tasks.set(task, event.atMs);

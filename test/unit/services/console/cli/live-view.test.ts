@@ -20,6 +20,17 @@ describe('the live view', () => {
     expect(done).toMatchObject({ kind: 'task', name: 'read', text: 'done in 1.5 s', mood: 'good' });
   });
 
+  it('says who gave work to whom', () => {
+    const view = new LiveView();
+    const given = { delegated: 'read/1', agent: 'read.1', to: 'measurer' };
+    const line = (kind: string) => view.take(seen('task.delegated', { ...given, kind }));
+    expect(line('delegate')).toMatchObject({
+      name: 'read/1',
+      text: 'delegated by read.1 to measurer',
+    });
+    expect(line('handoff')?.text).toBe('handed on by read.1 to measurer');
+  });
+
   it('names agents by their template', () => {
     const view = new LiveView();
     view.take(seen('agent.created', { agent: 'read.1', name: 'lock-reader' }));
