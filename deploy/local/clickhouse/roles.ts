@@ -1,9 +1,9 @@
 /**
- * Rights inside the engine. It knows one user, and each statement takes one of these roles before it runs: what an analyst
- * may read is checked by the engine itself, however the statement is written. What a server has by
+ * Rights inside the engine. It knows one user, who has all of these roles; a statement of an analyst gives up the others before
+ * it runs. What an analyst may read is checked by the engine itself, however the statement is written. What a server has by
  * deploy/clickhouse/access/analyst.sql and `longrein masks --role` stands here as a file that nobody can change by SQL.
  */
-export const ownerRole = 'longrein_owner';
+const ownerRole = 'longrein_owner';
 export const analystRole = 'longrein_analyst';
 /** For analysts once contents have a view with masks: the columns that hold them as they are stay shut. */
 export const maskedAnalystRole = 'longrein_analyst_masked';
