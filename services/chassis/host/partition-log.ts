@@ -45,6 +45,8 @@ export class PartitionLog {
   /** The high offset when the group gave us the partition: what stands below was there before us. */
   private end: number;
   private foreign = 0;
+  /** Where what this host has written ends, as acknowledged. */
+  private writtenTo = 0;
 
   constructor(
     parts: PartitionLogParts,
@@ -77,8 +79,12 @@ export class PartitionLog {
     return this.queue.expected >= this.end;
   }
 
+  /**
+   * Nothing is on its way in. What this host wrote is, until it has been read back: a claim that counts is carried out by
+   * nobody else (DESIGN 3.9).
+   */
   get empty(): boolean {
-    return this.queue.empty;
+    return this.queue.empty && this.queue.expected >= this.writtenTo;
   }
 
   get halted(): boolean {
@@ -107,6 +113,7 @@ export class PartitionLog {
 
   /** Records of our own, as acknowledged: taken at once if nothing lies between (the short cut). */
   takeOwn(records: readonly PlacedRecord[]): void {
+    this.writtenTo = Math.max(this.writtenTo, (records.at(-1)?.offset ?? -1) + 1);
     this.queue.pushOwn(records);
   }
 

@@ -65,8 +65,8 @@ export type Run = Readonly<{
 
 const stepMs = 1_000;
 /**
- * By then everything must have ended: the longest time-out of a tool and its grace. So long a call stays open whose host
- * lives, lost sight of it, and does not own it any more.
+ * By then everything must have ended: the longest time-out of a tool and its grace. So long a call may stay open
+ * whose host lives, lost it and got it back while another one owned it.
  */
 const calmMsMax = 660_000;
 const storeMsMax = 120_000;
