@@ -133,6 +133,53 @@ test('a further attempt of who delegated uses what its delegates have found', as
   expect(startsOf(world, 'test.count')).toBe(1);
 });
 
+const apart = [
+  ...['intake', 'planner', 'supervisor', 'worker-pool:test', 'model-gateway', 'tool-guard'],
+  ...['tool-runner', 'sandbox-executor', 'aggregator'],
+];
+
+test.each([
+  ['one host for all', [['all'], ['all']]],
+  ['a host for each service', [...apart.map((service) => [service]), ['all']]],
+])('with %s, one that dies while delegates work takes nothing with it', async (_, hosts) => {
+  const files = {
+    'agents/giver.yaml': giver('sleeper, tally'),
+    'agents/sleeper.yaml': sleeper,
+    'agents/tally.yaml': tally,
+    'plans/giving.yaml': plan('timeoutMs: 500000, attemptsMax: 1'),
+  };
+  const given = { goal: 'Do it.', input: { counter: 'a' } };
+  const calls = ['sleeper', 'tally'].map((agent) => callOf('delegate', { agent, ...given }));
+  const world = await MemoryWorld.start({
+    catalog: catalogWith(files),
+    hosts,
+    model: (request, count) =>
+      told(request).length === 0 && request.model === 'scripted/giver'
+        ? { text: '', calls }
+        : gives('')(request, count),
+    crashNoticedMs: 3_000,
+  });
+  const goal = world.publishGoal({
+    id: 'g',
+    goal: 'Do it.',
+    plan: 'giving',
+    budgetNanoUsd: 10 ** 9,
+  });
+  await world.clock.run(20_000, () => startsOf(world, 'scripted/sleeper') > 0);
+  world.crash('host-1');
+  expect(await world.runUntilDone()).toBe(true);
+  expect(world.results()[0]).toMatchObject({ status: 'completed' });
+  expect(JSON.parse(String(world.results()[0]?.['output']))).toMatchObject([
+    'late',
+    { counted: 'a' },
+  ]);
+  expect(startsOf(world, 'test.count')).toBe(1);
+  const proof = await WorldProof.of(world, goal);
+  expect(proof.all('task.delegated')).toHaveLength(2);
+  expect(proof.all('budget.set-aside')).toHaveLength(2);
+  expect(world.unclosed()).toEqual([]);
+});
+
 test('a delegate works on the place of who waits for it: a pool of one place is enough', async () => {
   const files = {
     'pools.yaml': '- { name: single, description: One at a time., concurrencyMax: 1 }\n',
@@ -146,4 +193,30 @@ test('a delegate works on the place of who waits for it: a pool of one place is 
   const proof = await WorldProof.of(world, goal);
   const places = proof.all('permit.requested').flatMap(({ data }) => data.tasks);
   expect(places.map(({ task }) => task)).toEqual(['one']);
+});
+
+test('branches in child sessions delegate too, and are paid from the share of their session', async () => {
+  const files = {
+    'agents/giver.yaml': giver('tally'),
+    'agents/tally.yaml': tally,
+    'plans/giving.yaml': `
+name: giving
+version: 1.0.0
+description: Two branches, each in a session of its own.
+tasks:
+  - id: each
+    pool: test
+    agent: giver
+    fanOut: { over: [1, 2], itemsMax: 2, spread: { above: 0, perSession: 1 } }
+output: { kind: collect, shape: =tasks.each }
+`,
+  };
+  const world = await MemoryWorld.start({ catalog: catalogWith(files), model: gives('tally') });
+  world.publishGoal({ id: 'g', goal: 'Do it.', plan: 'giving', budgetNanoUsd: 10 ** 9 });
+  expect(await world.runUntilDone()).toBe(true);
+  const [result] = world.results();
+  expect(result).toMatchObject({ status: 'completed' });
+  expect(JSON.stringify(result?.['output']).match(/counted/g)).toHaveLength(2);
+  expect(startsOf(world, 'test.count')).toBe(2);
+  expect(world.unclosed()).toEqual([]);
 });
