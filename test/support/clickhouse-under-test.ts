@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client';
+import { createEventTable, type EventTable } from '../../services/event-store/clickhouse.ts';
+import { migrate } from '../../services/event-store/migrations.ts';
 import { quietClient, startEmbeddedClickHouse } from './embedded-clickhouse.ts';
 
 /**
@@ -37,6 +39,12 @@ export class ClickHouseUnderTest {
       await engine.stop();
       rmSync(engine.directory, { recursive: true });
     });
+  }
+
+  /** The table of events, with the schema of this release; in the database that its migrations name. */
+  async eventTable(): Promise<EventTable> {
+    await migrate(this.client, { info: () => undefined });
+    return createEventTable(this.client);
   }
 
   async close(): Promise<void> {

@@ -1,39 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createEventTable, type EventTable } from '../../../services/event-store/clickhouse.ts';
-import { migrate } from '../../../services/event-store/migrations.ts';
+import type { EventTable } from '../../../services/event-store/clickhouse.ts';
 import type { EventRow } from '../../../services/event-store/row.ts';
-import {
-  type EmbeddedClickHouse,
-  quietClient,
-  startEmbeddedClickHouse,
-} from '../../support/embedded-clickhouse.ts';
+import { ClickHouseUnderTest } from '../../support/clickhouse-under-test.ts';
 import { eventRow } from '../../support/event-rows.ts';
 
 /** Who gave work to whom, against LONGREIN_CLICKHOUSE_URL or the embedded engine. */
 vi.setConfig({ testTimeout: 60_000 });
 
-let embedded: EmbeddedClickHouse | undefined;
+let server: ClickHouseUnderTest;
 let client: ClickHouseClient;
 let table: EventTable;
 const tenantId = `tenant-${randomUUID()}`;
 
 beforeAll(async () => {
-  const given = process.env.LONGREIN_CLICKHOUSE_URL;
-  embedded = given === undefined ? await startEmbeddedClickHouse() : undefined;
-  client = quietClient(given ?? embedded?.url ?? '');
-  await migrate(client, { info: () => undefined });
-  table = createEventTable(client);
+  server = await ClickHouseUnderTest.open();
+  client = server.client;
+  table = await server.eventTable();
 }, 60_000);
 
-afterAll(async () => {
-  await client.close();
-  if (embedded === undefined) return;
-  await embedded.stop();
-  rmSync(embedded.directory, { recursive: true });
-}, 60_000);
+afterAll(() => server.close(), 60_000);
 
 const given = (taskId: string, data: object): Partial<EventRow> => ({
   ...{ type: 'task.delegated', taskId, agentId: `${taskId}.1`, agentType: 'chief' },

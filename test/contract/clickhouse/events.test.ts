@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createEventTable, type EventTable } from '../../../services/event-store/clickhouse.ts';
 import { migrate, readMigrations } from '../../../services/event-store/migrations.ts';
-import {
-  type EmbeddedClickHouse,
-  quietClient,
-  startEmbeddedClickHouse,
-} from '../../support/embedded-clickhouse.ts';
+import { ClickHouseUnderTest } from '../../support/clickhouse-under-test.ts';
+import { quietClient } from '../../support/embedded-clickhouse.ts';
 import { eventRow, eventRows } from '../../support/event-rows.ts';
 
 /**
@@ -17,25 +13,18 @@ import { eventRow, eventRows } from '../../support/event-rows.ts';
  */
 vi.setConfig({ testTimeout: 60_000 });
 
-let embedded: EmbeddedClickHouse | undefined;
+let server: ClickHouseUnderTest;
 let client: ClickHouseClient;
 let table: EventTable;
 const logger = { info: () => undefined };
 
 beforeAll(async () => {
-  const given = process.env.LONGREIN_CLICKHOUSE_URL;
-  embedded = given === undefined ? await startEmbeddedClickHouse() : undefined;
-  client = quietClient(given ?? embedded?.url ?? '');
-  await migrate(client, logger);
-  table = createEventTable(client);
+  server = await ClickHouseUnderTest.open();
+  client = server.client;
+  table = await server.eventTable();
 }, 60_000);
 
-afterAll(async () => {
-  await client.close();
-  if (embedded === undefined) return;
-  await embedded.stop();
-  rmSync(embedded.directory, { recursive: true });
-}, 60_000);
+afterAll(() => server.close(), 60_000);
 
 async function all(
   query: string,
