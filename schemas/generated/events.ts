@@ -593,6 +593,10 @@ agentPools?: string[]
 riskMax?: ("low" | "medium" | "high" | "critical")
 plan?: string
 session: string
+/**
+ * The rule of the catalog that gave priority, lane and pools.
+ */
+rule?: string
 lane: string
 origin: {
 topic: string

@@ -2255,6 +2255,12 @@ export const eventSchemas: readonly JsonObject[] = [
       "minLength": 1,
       "maxLength": 128
      },
+     "rule": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The rule of the catalog that gave priority, lane and pools."
+     },
      "lane": {
       "type": "string",
       "minLength": 1,

@@ -50,7 +50,7 @@ function reject(log: GoalLog): Draft {
 
 function admit(log: GoalLog, nowMs: number): Draft {
   const { origin: _origin, problem: _problem, receivedAtMs: _at, session, ...rest } = log.received;
-  const { debounceMs: _waited, ...meta } = rest;
+  const { debounceMs: _waited, rule: _rule, ...meta } = rest;
   const { goal, inputs, context } = log.contents;
   const data = { ...meta, session, goalLog: goalLogId(session), openedAtMs: nowMs };
   return event('goal.admitted', data, {

@@ -1,4 +1,6 @@
+import type { GoalRule } from '../../schemas/definitions/goal-rule.ts';
 import { type DataOf, type Draft, event, json, text } from '../../schemas/event.ts';
+import { type Ruling, rulingOf } from '../chassis/catalog/goal-rules.ts';
 import type { LogRecord } from '../chassis/log/port.ts';
 import { goalLogId, inputId, sessionId } from '../chassis/protocol/ids.ts';
 import type { InputBody } from '../chassis/protocol/record.ts';
@@ -54,7 +56,14 @@ export function inputOf(
 /** Where a new session of this priority goes. */
 export type LaneOf = (priority: string) => string;
 
-function metaOf(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): DataOf<'goal.received'> {
+/** What new goals meet: lanes with their generations, and the rules of the catalog. */
+export type Placing = Readonly<{ laneOf: LaneOf; rules: readonly GoalRule[] }>;
+
+function metaOf(
+  record: LogRecord,
+  goal: PublicGoal,
+  { laneOf, rules }: Placing,
+): DataOf<'goal.received'> {
   const {
     id,
     goal: _text,
@@ -65,7 +74,10 @@ function metaOf(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): DataOf<'go
     labels: _labels,
     ...rest
   } = goal;
-  const { priority = 'normal', ...options } = rest;
+  const { priority: asked = 'normal', agentPools, ...options } = rest;
+  const about = { tenant: tenant ?? defaultTenant, plan: rest.plan, labels: goal.labels ?? {} };
+  const ruling = rulingOf(rules, { ...about, priority: asked, agentPools });
+  const { priority } = ruling;
   const goalId = goalIdOf(record, id);
   const source = sourceOf(record);
   const session = sessionId(tenant ?? defaultTenant, source, goalId);
@@ -75,7 +87,7 @@ function metaOf(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): DataOf<'go
     goalId,
     source,
     session,
-    priority,
+    ...pooled(ruling),
     lane: laneOf(priority),
     origin,
     receivedAtMs: timestampMs,
@@ -83,8 +95,13 @@ function metaOf(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): DataOf<'go
   };
 }
 
-function received(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): GoalInput {
-  const data = metaOf(record, goal, laneOf);
+const pooled = ({ agentPools, ...ruling }: Ruling) => ({
+  ...ruling,
+  ...(agentPools === undefined ? {} : { agentPools: [...agentPools] }),
+});
+
+function received(record: LogRecord, goal: PublicGoal, placing: Placing): GoalInput {
+  const data = metaOf(record, goal, placing);
   const draft = event('goal.received', data, {
     goal: text(goal.goal),
     ...(goal.inputs === undefined ? {} : { inputs: json(goal.inputs) }),
@@ -99,12 +116,13 @@ function received(record: LogRecord, goal: PublicGoal, laneOf: LaneOf): GoalInpu
 function refused(
   record: LogRecord,
   { problem, partial }: Extract<ParsedGoal, { kind: 'problem' }>,
-  laneOf: LaneOf,
+  placing: Placing,
 ): GoalInput {
   const id = textIn(partial, 'id');
   const tenant = textIn(partial, 'tenant') ?? defaultTenant;
   const goal = { goal: '', tenant, ...(id === undefined ? {} : { id }) };
-  const meta = metaOf(record, goal, laneOf);
+  // Nothing that it asks for is known.
+  const meta = metaOf(record, goal, { ...placing, rules: [] });
   const { code, field, message, fix } = problem;
   const data = { ...meta, problem: field === undefined ? { code } : { code, field } };
   const original = Buffer.from(record.value ?? new Uint8Array()).toString('base64');
@@ -153,15 +171,15 @@ function cancelled(
  * The input for one record; the same record gives an input of the same id, so that reading it again is harmless. The
  * lane of the first one stands.
  */
-export function goalInput(record: LogRecord, parsed: ParsedGoal, laneOf: LaneOf): GoalInput {
+export function goalInput(record: LogRecord, parsed: ParsedGoal, placing: Placing): GoalInput {
   switch (parsed.kind) {
     case 'goal':
-      return received(record, parsed.goal, laneOf);
+      return received(record, parsed.goal, placing);
     case 'cancel':
       return cancelled(record, parsed.cancel);
     case 'signal':
       return signalled(record, parsed.signal);
     case 'problem':
-      return refused(record, parsed, laneOf);
+      return refused(record, parsed, placing);
   }
 }

@@ -130,7 +130,10 @@ export class GoalIngest {
   private goal(record: LogRecord, position: Position): boolean {
     const { catalog, laneOf, ports } = this.options;
     const parsed = parseGoal(record, { codec: ports.codec, catalog });
-    const input = this.keyed(() => goalInput(record, parsed, laneOf), parsed.kind);
+    const input = this.keyed(
+      () => goalInput(record, parsed, { laneOf, rules: catalog.goalRules }),
+      parsed.kind,
+    );
     if (input !== undefined) this.append(input, record, position);
     return input !== undefined;
   }

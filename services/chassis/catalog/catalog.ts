@@ -5,6 +5,7 @@
 
 import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
 import type { ModelRoute, PinnedCatalog } from '../../../schemas/definitions/catalog.ts';
+import type { GoalRule } from '../../../schemas/definitions/goal-rule.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import { givesPermits, type PoolDefinition } from '../../../schemas/definitions/pool.ts';
@@ -22,6 +23,8 @@ export type CatalogParts = Readonly<{
   mcpServers: Readonly<Record<string, McpServerDefinition>>;
   /** Alias to `provider/model`. */
   models: Readonly<Record<string, ModelRoute>>;
+  /** Which goals go where, in their order. */
+  goalRules: readonly GoalRule[];
   /** Files with the answers of the scripted provider. */
   scripts: readonly string[];
 }>;

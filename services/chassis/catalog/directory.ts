@@ -10,7 +10,7 @@ import { readYaml, type YamlSource } from './yaml-source.ts';
 
 /** Folders hold one definition a file; `scripts` are paths only, read by the scripted provider. */
 export type CatalogFolder = 'plans' | 'agents' | 'tools' | 'scripts';
-export type CatalogFile = 'pools' | 'mcp-servers' | 'models';
+export type CatalogFile = 'pools' | 'mcp-servers' | 'models' | 'rules';
 
 /** More is no definition: a mistake, or something that would not fit into a record. */
 const fileBytesMax = 1_048_576;

@@ -5,6 +5,7 @@
 
 import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
 import type { ModelRoute } from '../../../schemas/definitions/catalog.ts';
+import type { GoalRule } from '../../../schemas/definitions/goal-rule.ts';
 import type { McpServerDefinition } from '../../../schemas/definitions/mcp-server.ts';
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import type { PoolDefinition } from '../../../schemas/definitions/pool.ts';
@@ -22,6 +23,7 @@ import {
   filesOfFolder,
   readSource,
 } from './directory.ts';
+import { namedRules, validateGoalRule } from './goal-rules.ts';
 import { type CatalogProblem, compareProblems, formatProblems, type Violation } from './problem.ts';
 import { createRegistry, type Entry, type Registry } from './registry.ts';
 import { type CatalogNames, validatePlan } from './rules.ts';
@@ -49,7 +51,7 @@ export type LoadOptions = Readonly<{
 
 /**
  * The catalog of `directories` (each with folders `plans`, `agents`, `tools`, `scripts` and files
- * `pools.yaml`, `mcp-servers.yaml`, `models.yaml`, all optional) and what is wrong with it. Does
+ * `pools.yaml`, `mcp-servers.yaml`, `models.yaml`, `rules.yaml`, all optional) and what is wrong with it. Does
  * not throw for bad files.
  */
 export function loadCatalog(
@@ -87,6 +89,7 @@ class Loading {
   private readonly pools = createRegistry<PoolDefinition>('pool', this.problems);
   private readonly servers = createRegistry<McpServerDefinition>('MCP server', this.problems);
   private readonly models = createRegistry<ModelRoute>('model', this.problems);
+  private readonly rules = createRegistry<GoalRule>('rule', this.problems);
   private readonly chosen: Readonly<Record<string, string>>;
   private readonly agentFiles: readonly string[];
 
@@ -97,7 +100,7 @@ class Loading {
   }
 
   read(): void {
-    const { plan, agent, tool, pools, servers, models } = this.readers;
+    const { plan, agent, tool, pools, servers, models, rules } = this.readers;
     this.problems.push(...this.directories.flatMap(directoryProblems));
     this.readFolder('plans', this.plans, (value) => map(plan(value), completePlan));
     this.readFolder('agents', this.agents, (value) => map(agent(value), completeAgent));
@@ -105,6 +108,7 @@ class Loading {
     this.readFile('pools', this.pools, (value) => map(pools(value), completePools));
     this.readFile('mcp-servers', this.servers, (value) => map(servers(value), completeServers));
     this.readFile('models', this.models, (value) => map(models(value), Object.entries));
+    this.readFile('rules', this.rules, (value) => map(rules(value), namedRules));
   }
 
   check(): void {
@@ -119,6 +123,8 @@ class Loading {
     ]);
     this.apply(this.tools, (tool) => validateTool(tool, names, checkSchema));
     this.apply(this.servers, validateServer);
+    const known = { ...names, plans: this.plans.names() };
+    this.apply(this.rules, (rule) => validateGoalRule(rule, known));
   }
 
   finish(): LoadedCatalog {
@@ -130,6 +136,7 @@ class Loading {
       pools: this.pools.entries().map(({ value }) => value),
       mcpServers: this.servers.values(),
       models: { ...this.models.values(), ...this.chosen },
+      goalRules: this.rules.entries().map(({ value }) => value),
       scripts: this.directories.flatMap((directory) => filesOfFolder(directory, 'scripts')),
     };
     const fileOf = new Map([

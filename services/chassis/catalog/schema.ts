@@ -5,6 +5,8 @@
 
 import { Ajv2020, type ErrorObject, type SchemaObject } from 'ajv/dist/2020.js';
 import agentSchema from '../../../schemas/definitions/agent.v1.json' with { type: 'json' };
+import type { GoalRule } from '../../../schemas/definitions/goal-rule.ts';
+import goalRulesSchema from '../../../schemas/definitions/goal-rules.v1.json' with { type: 'json' };
 import serversSchema from '../../../schemas/definitions/mcp-servers.v1.json' with { type: 'json' };
 import modelsSchema from '../../../schemas/definitions/models.v1.json' with { type: 'json' };
 import planSchema from '../../../schemas/definitions/plan.v1.json' with { type: 'json' };
@@ -32,6 +34,7 @@ export type DefinitionReaders = Readonly<{
   pools: Reader<WrittenPools>;
   servers: Reader<WrittenServers>;
   models: Reader<WrittenModels>;
+  rules: Reader<readonly GoalRule[]>;
 }>;
 
 let compiled: DefinitionReaders | undefined;
@@ -60,6 +63,7 @@ function createDefinitionReaders(): DefinitionReaders {
     pools: reader(poolsSchema),
     servers: reader(serversSchema),
     models: reader(modelsSchema),
+    rules: reader(goalRulesSchema),
   };
 }
 

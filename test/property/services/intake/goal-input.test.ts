@@ -39,10 +39,16 @@ test('any bytes become one input that its schema accepts, the same one each time
   fc.assert(
     fc.property(values, headers, (value, given) => {
       const record = goalRecord(value, { headers: given });
-      const input = goalInput(record, parseGoal(record, { codec, catalog }), (lane) => lane);
+      const input = goalInput(record, parseGoal(record, { codec, catalog }), {
+        laneOf: (lane) => lane,
+        rules: [],
+      });
       expect(problemOfEvent(input.body.event)).toBeUndefined();
       expect(input.body.tenant).not.toBe('');
-      const again = goalInput(record, parseGoal(record, { codec, catalog }), (lane) => lane);
+      const again = goalInput(record, parseGoal(record, { codec, catalog }), {
+        laneOf: (lane) => lane,
+        rules: [],
+      });
       expect(canonical(again)).toBe(canonical(input));
     }),
     { numRuns: 300 },

@@ -11,7 +11,10 @@ import { catalog, echo, goalRecord } from '../../../support/goal-record.ts';
 
 const codec = createFixedCodec();
 const inputFrom = (record: LogRecord): GoalInput =>
-  goalInput(record, parseGoal(record, { codec, catalog }), (lane) => lane);
+  goalInput(record, parseGoal(record, { codec, catalog }), {
+    laneOf: (lane) => lane,
+    rules: [],
+  });
 const inputOf = (value: unknown, changes: Parameters<typeof goalRecord>[1] = {}): GoalInput =>
   inputFrom(goalRecord(value, changes));
 const dataOf = ({ body }: GoalInput) => body.event.data as unknown as DataOf<'goal.received'>;
