@@ -28,12 +28,15 @@ export type Ladder = Readonly<{
   counts: Readonly<Record<Step, number>>;
   agent?: string;
   model?: string;
+  /** Another agent has worked for the task: its own would begin anew. */
+  strayed?: true;
   tried: readonly Tried[];
 }>;
 
 export type Rung = Readonly<{ step: Step; count: number; agent?: string; model?: string }>;
 
 const noSteps = { restart: 0, replace: 0, escalate: 0 } as const;
+const noLadder: Omit<Ladder, 'step'> & { step?: Step } = { counts: noSteps, tried: [] };
 
 /** Who works for the task now: the plan's agent, or who took over. */
 export const workerOf = ({ definition, ladder }: TaskState): string =>
@@ -138,6 +141,17 @@ export function withEnd(task: TaskState, failure: TaskFailure): TaskFailure {
   return { ...failure, message: `${failure.message} Tried before: ${told}.` };
 }
 
+type Worker = Pick<Ladder, 'agent' | 'model' | 'strayed'>;
+
+/** A model takes over from the model, an agent from the agent with its model; a person has the plan's agent try again. */
+function workerAfter(before: Worker, { step, agent, model }: Rung): Worker {
+  const { agent: _agent, model: _model, ...rest } = before;
+  if (agent !== undefined) return { ...rest, agent, strayed: true };
+  if (model !== undefined) return { ...before, model };
+  if (step !== 'escalate' || before.agent === undefined) return before;
+  return rest;
+}
+
 /** The task's ladder after the event that says what follows from its failure. */
 export function climbed(
   task: TaskState,
@@ -145,17 +159,11 @@ export function climbed(
 ): Pick<TaskState, 'ladder'> {
   const { recovery } = data;
   if (recovery === undefined || task.failure === null) return {};
-  const { step, count, agent, model } = recovery;
-  const before: Pick<Ladder, 'agent' | 'model' | 'counts' | 'tried'> = task.ladder ?? {
-    counts: noSteps,
-    tried: [],
-  };
-  const { model: _old, ...kept } = before;
-  // A model takes over from the model, an agent from the agent with its model.
-  const worker =
-    agent === undefined ? (model === undefined ? before : { ...kept, model }) : { ...kept, agent };
-  const tried = [...before.tried, triedBy(task, task.failure)].slice(-triedMax);
-  return { ladder: { ...worker, step, counts: { ...before.counts, [step]: count }, tried } };
+  const { step, count } = recovery;
+  const { counts, tried: before, step: _last, ...worker } = task.ladder ?? noLadder;
+  const tried = [...before, triedBy(task, task.failure)].slice(-triedMax);
+  const next = { step, counts: { ...counts, [step]: count }, tried };
+  return { ladder: { ...workerAfter(worker, recovery), ...next } };
 }
 
 /** Who takes over a task whose template is taken out; undefined where nobody may. */
@@ -174,7 +182,8 @@ export function divertedTo(
 ): Pick<TaskState, 'ladder'> {
   const { counts, tried } = task.ladder ?? { counts: noSteps, tried: [] };
   const { agent, count } = data;
-  return { ladder: { agent, step: 'replace', counts: { ...counts, replace: count }, tried } };
+  const next = { step: 'replace' as const, counts: { ...counts, replace: count }, tried };
+  return { ladder: { agent, strayed: true, ...next } };
 }
 
 type Told = Readonly<{
@@ -189,7 +198,8 @@ export function toldTo(state: SupervisorState, task: TaskState): Told {
   const { step, model, tried } = ladder;
   const policy = policyOf(state, task);
   const known = tried.at(-1)?.class !== 'unknown-outcome';
-  const mayRetry = policy !== undefined && known && mayGoOn(policy, task);
+  const isAnew = task.acted === true && ladder.strayed === true;
+  const mayRetry = policy !== undefined && known && mayGoOn(policy, task) && !isAnew;
   const recovery = {
     step,
     ...(model === undefined ? {} : { model }),

@@ -264,6 +264,17 @@ function wrongPolicies(): CatalogMistake[] {
     mistake('memory, which is not there', 'memory: { kind: shared }', {
       ...{ at: '7:11', reason: /has no memory service/, fix: /kind: none/ },
     }),
+    mistake('an unknown agent that takes over', 'onError: { replaceWith: [{ agent: nobody }] }', {
+      ...{ at: '7:28', reason: /no agent "nobody"/, fix: /Use one of/ },
+    }),
+    mistake(
+      'a breaker that sends tasks to nobody',
+      'onError: { breaker: { meanwhile: replace } }',
+      { at: '7:23', reason: /"replaceWith" names none/, fix: /Add \{agent: NAME\}/ },
+    ),
+    mistake('too many restarts', 'onError: { restart: 11 }', {
+      ...{ at: '7:12', reason: /"restart" must be <= 10/, fix: /0 to 10/ },
+    }),
     mistake('an unknown model that takes over', 'onError: { models: [wrtier] }', {
       ...{ at: '7:21', reason: /no model "wrtier"/, fix: /Did you mean "writer"/ },
     }),
