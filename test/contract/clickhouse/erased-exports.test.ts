@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
@@ -117,6 +117,10 @@ test('what nobody can look into is said: a bucket, and files without the manifes
   const other = mkdtempSync(join(tmpdir(), 'longrein-strange-'));
   writeFileSync(join(other, 'rows.parquet'), 'PAR1');
   writeFileSync(join(other, 'manifest.json'), '{"format":"of another program"}');
+  for (const broken of ['{', '{"format":"longrein-events","version":1}']) {
+    mkdirSync(join(other, broken.length.toString()));
+    writeFileSync(join(other, broken.length.toString(), 'manifest.json'), broken);
+  }
   const bucket = 'https://bucket.example/events';
   const { exports, strange } = await exportsOfRows([other, bucket]);
   expect([exports, strange]).toEqual([[], [bucket, join(other, 'rows.parquet')]]);

@@ -3,26 +3,31 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { keyOwnerOf } from '../../../chassis/content/content-keys.ts';
+import { LongreinError } from '../../../chassis/errors.ts';
 import { goalLogId } from '../../../chassis/protocol/ids.ts';
 import { eraseExport } from '../../../event-store/parquet/erase.ts';
-import { manifestName } from '../../../event-store/parquet/layout.ts';
+import { manifestName, parseManifest } from '../../../event-store/parquet/layout.ts';
 import type { FoundSession } from './survey.ts';
 
 export type FoundExports = Readonly<{
   /** Directories with a manifest of ours. */
   exports: readonly string[];
-  /** Parquet files that no manifest of ours names, and places that are no directories: not looked into. */
+  /** Buckets, and Parquet files that no whole manifest of ours names: not looked into. */
   strange: readonly string[];
 }>;
 
 /** A bucket, which ClickHouse wrote to: no manifest lies there. */
 export const isBucket = (place: string): boolean => /^(https?|s3):\/\//.test(place);
 
+/** The files that a manifest of ours names; undefined for one of others or a broken one: its files are strange then. */
 async function manifestFiles(path: string): Promise<readonly string[] | undefined> {
-  const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-  const { format, files } = (value ?? {}) as { format?: unknown; files?: unknown };
-  if (format !== 'longrein-events' || !Array.isArray(files)) return undefined;
-  return files.map(({ path: own }: { path: string }) => join(dirname(path), own));
+  const text = await readFile(path, 'utf8');
+  try {
+    return parseManifest(text, path).files.map((file) => join(dirname(path), file.path));
+  } catch (thrown) {
+    if (thrown instanceof LongreinError && thrown.code === 'EXPORT_BROKEN') return undefined;
+    throw thrown;
+  }
 }
 
 /** What of Parquet lies in these places. Throws what reading throws. */
