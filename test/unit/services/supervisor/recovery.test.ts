@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorPolicy } from '../../../../schemas/definitions/agent.ts';
-import { bodyOf, json } from '../../../../schemas/event.ts';
+import { bodyOf, event, json } from '../../../../schemas/event.ts';
 import type { JsonValue } from '../../../../schemas/json.ts';
 import {
   aCatalog,
@@ -34,6 +34,25 @@ function healing(onError: Partial<ErrorPolicy>): SupervisorBench {
 }
 
 const recovery = (bench: SupervisorBench) => bench.eventOf('task.retry-scheduled').data.recovery;
+
+/** The step that is due is taken. */
+function again(bench: SupervisorBench, attempt: number): void {
+  bench.decide();
+  bench.fire(`supervisor/retry/a/${attempt}`);
+  bench.decide();
+}
+
+/** The agent that works is allowed a call that must not be made twice. */
+function paid(bench: SupervisorBench): void {
+  const head = { call: 'call-a', agent: 'a.2', task: 'a', attempt: 2, step: 1 };
+  const asked = { ...head, agentName: 'b', tool: 'pay' };
+  bench.append([event('tool.requested', asked, { arguments: json({}) })], 'worker-pool:main');
+  const digest = '0'.repeat(64);
+  const tool = { call: 'call-a', tool: 'pay', toolVersion: '1', toolDigest: digest } as const;
+  const rest = { runner: 'builtin', risk: 'low', argumentsDigest: digest, timeoutMs: 1 } as const;
+  const permitted = { ...tool, ...rest, effect: 'at-most-once' } as const;
+  bench.append([event('tool.permitted', permitted)], 'tool-guard');
+}
 
 describe('an attempt that failed', () => {
   it('is followed by one of the same agent, which is told what was tried', () => {
@@ -70,6 +89,28 @@ describe('an attempt that failed', () => {
     expect(bench.eventOf('task.scheduled').data.recovery).toEqual({
       ...{ step: 'escalate', mayRetry: false },
     });
+  });
+
+  it("of another agent leads back to the plan's agent where a person is asked", () => {
+    const bench = healing({ replaceWith: [{ agent: 'b' }], escalate: { timesMax: 1 } });
+    bench.append([taskFailed('a')], 'worker-pool');
+    again(bench, 2);
+    expect(bench.eventOf('task.scheduled').data).toMatchObject({ attempt: 2, agent: 'b' });
+    bench.append([taskFailed('a', { attempt: 2 })], 'worker-pool');
+    again(bench, 3);
+    expect(bench.eventOf('task.scheduled').data).toMatchObject({
+      ...{ attempt: 3, agent: 'worker', recovery: { step: 'escalate', mayRetry: true } },
+    });
+  });
+
+  it('of another agent that made a call which must not be made twice is not tried again', () => {
+    const bench = healing({ replaceWith: [{ agent: 'b' }], escalate: { timesMax: 1 } });
+    bench.append([taskFailed('a')], 'worker-pool');
+    again(bench, 2);
+    paid(bench);
+    bench.append([taskFailed('a', { attempt: 2 })], 'worker-pool');
+    again(bench, 3);
+    expect(bench.eventOf('task.scheduled').data.recovery).toMatchObject({ mayRetry: false });
   });
 
   it('that ran out of time is healed as one that failed', () => {
