@@ -110,9 +110,9 @@ function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCo
 /** Whether all that a turn foresaw came true: turns, and the input that began its batch. */
 function cameTrue(core: SessionCore, { header, offset }: PlacedRecord, body: TurnBody): boolean {
   const begin = offset - header.batchIndex;
-  return body.foreseen.every(
-    (id) => core.recent.includes(id) || core.recent.includes(placeOfInput(id, begin)),
-  );
+  // What a turn foresaw is among the newest.
+  const came = (one: string): boolean => core.recent.lastIndexOf(one) >= 0;
+  return body.foreseen.every((id) => came(id) || came(placeOfInput(id, begin)));
 }
 
 const ignore = (core: SessionCore, ignored: Ignored): CoreStep => ({ core, events: [], ignored });
