@@ -91,9 +91,9 @@ beforeAll(async () => {
   logs = await SessionLogs.open(stack);
 });
 afterAll(async () => {
-  await Promise.all([logs.close(), desk.close()]);
   await Promise.all(hosts.map((host) => host.remove()));
   directory.remove();
+  await Promise.all([logs.close(), desk.close()]);
 });
 
 const of = <T extends EventType>(events: readonly SeenEvent[], type: T) =>
