@@ -97,6 +97,7 @@ export function generateSchemas(events) {
     'result',
     'approval-decision',
     'approval-request',
+    'progress',
     'dead-letter',
   ].map((name) => read(`public/${name}.v1.json`));
   const content = `export const contentSchema: JsonObject = ${JSON.stringify(read('content.v1.json'), null, 1)};`;

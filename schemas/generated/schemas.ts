@@ -10875,6 +10875,68 @@ export const publicSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:public:progress:v1",
+  "title": "ProgressV1",
+  "description": "What a part of a goal gave, on longrein.results before its result, where the plan says `progress: true`. A repeat has the same ce_id and the same bytes.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [
+   "goalId",
+   "session",
+   "progress",
+   "output",
+   "at"
+  ],
+  "properties": {
+   "goalId": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "session": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128
+   },
+   "progress": {
+    "type": "object",
+    "additionalProperties": false,
+    "required": [
+     "task",
+     "completed",
+     "tasks"
+    ],
+    "properties": {
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 160,
+      "description": "The task, or a branch of it: the third of `each` is `each:3`."
+     },
+     "completed": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Tasks of the plan that have given their output by now."
+     },
+     "tasks": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "All tasks of the plan."
+     }
+    }
+   },
+   "output": {
+    "description": "What the part gave."
+   },
+   "at": {
+    "type": "string",
+    "maxLength": 64,
+    "description": "When the part was told, ISO 8601, UTC."
+   }
+  }
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:public:dead-letter:v1",
   "title": "DeadLetterV1",
   "description": "Work that could not be taken up or decided, on longrein.dead-letters, with the original bytes where there are any.",

@@ -28,6 +28,7 @@ export const subjects = [
   'presence',
   'dead-letter',
   'approval-request',
+  'progress',
 ] as const;
 
 const headerBytes = 5;
