@@ -16,6 +16,8 @@ type Entry = { halt: Halt; tries: number; cancel: () => void };
 
 const firstWaitMs = 2_000;
 const longestWaitMs = 60_000;
+/** Brokers that are away or between two leaders come back by themselves, and work waits for them. */
+const retryableWaitMs = 4_000;
 
 /** What is known to mend itself. All others wait for a person. */
 const mendsItself: ReadonlyMap<string, string> = new Map([
@@ -53,7 +55,9 @@ export class Halts {
       this.ports.figures?.notRehydrated();
     }
     const tries = (known?.tries ?? 0) + 1;
-    const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(tries - 1, 10));
+    const mostMs =
+      error instanceof LongreinError && error.retryable ? retryableWaitMs : longestWaitMs;
+    const waitMs = Math.min(mostMs, firstWaitMs * 2 ** Math.min(tries - 1, 10));
     const cancel = this.ports.clock.after(waitMs, () => this.again(at));
     this.entries.set(name, {
       halt: same ? { ...halt, sinceMs: known.halt.sinceMs } : halt,
