@@ -1,9 +1,10 @@
 /** Copies of a session in files: exports that somebody made, and imports that were kept. */
 import { createReadStream } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LongreinError, toError } from '../../../chassis/errors.ts';
+import { entriesBelow, isMissing } from './tree.ts';
 
 /** The session of an exported file, or the one whose past a fork shares; undefined where it is another file. */
 async function sessionIn(path: string): Promise<string | undefined> {
@@ -17,6 +18,7 @@ async function sessionIn(path: string): Promise<string | undefined> {
     }
     return undefined;
   } catch (thrown) {
+    if (isMissing(thrown)) return undefined;
     throw unreadable(path, thrown);
   } finally {
     lines.close();
@@ -31,13 +33,12 @@ const unreadable = (path: string, thrown: unknown): LongreinError =>
 /** `mayBeMissing`: nobody has to have imported anything. */
 async function exportsIn(directory: string, mayBeMissing: boolean): Promise<readonly string[]> {
   try {
-    const all = await readdir(directory, { recursive: true, withFileTypes: true });
+    const all = await entriesBelow(directory);
     return all
       .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))
       .map((entry) => join(entry.parentPath, entry.name));
   } catch (thrown) {
-    const missing = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
-    if (missing && mayBeMissing) return [];
+    if (isMissing(thrown) && mayBeMissing) return [];
     throw unreadable(directory, thrown);
   }
 }

@@ -1,5 +1,5 @@
 /** Parquet files that `longrein events export` wrote into directories under our control. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { keyOwnerOf } from '../../../chassis/content/content-keys.ts';
@@ -8,6 +8,7 @@ import { goalLogId } from '../../../chassis/protocol/ids.ts';
 import { eraseExport } from '../../../event-store/parquet/erase.ts';
 import { manifestName, parseManifest } from '../../../event-store/parquet/layout.ts';
 import type { FoundSession } from './survey.ts';
+import { entriesBelow } from './tree.ts';
 
 export type FoundExports = Readonly<{
   /** Directories with a manifest of ours. */
@@ -36,7 +37,7 @@ export async function exportsOfRows(places: readonly string[]): Promise<FoundExp
   const parquet = new Set<string>();
   const named = new Set<string>();
   for (const place of places.filter((one) => !isBucket(one))) {
-    for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+    for (const entry of await entriesBelow(place)) {
       const path = join(entry.parentPath, entry.name);
       if (entry.name.endsWith('.parquet')) parquet.add(path);
       if (entry.name !== manifestName) continue;
