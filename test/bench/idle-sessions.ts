@@ -66,11 +66,11 @@ function collect(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Memory of a session that waits, of one host with all services: as objects, and packed. */
-export async function idleSessions(): Promise<void> {
+/** Memory of a session that waits, of one host with all services: of some as objects, and of so many packed. */
+export async function idleSessions(packedSessions: number): Promise<void> {
   const records = await recorded();
   for (const packs of [false, true]) {
-    const sessions = packs ? 5_000 : 1_000;
+    const sessions = packs ? packedSessions : 1_000;
     const into = table();
     const before = collect();
     let spentMs = 0;

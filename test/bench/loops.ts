@@ -45,7 +45,7 @@ export class Loops {
 
   /** Milliseconds from the goal to its result. Throws where it did not complete. */
   async run(plan = 'loop', more: JsonObject = {}): Promise<number> {
-    const id = `loop-${process.pid}-${Date.now()}-${this.count++}`;
+    const id = String(more['id'] ?? `loop-${process.pid}-${Date.now()}-${this.count++}`);
     const startedMs = performance.now();
     const ended = new Promise<void>((resolve, reject) => {
       this.waiting.set(id, (text) => {

@@ -5,6 +5,7 @@ import { burst } from './burst.ts';
 import { fairness } from './fairness.ts';
 import { countOf, machine, print } from './figures.ts';
 import { flood } from './flood.ts';
+import { flooded } from './flooded.ts';
 import { gatewayAlone } from './gateway.ts';
 import { groupCommit } from './group-commit.ts';
 import { idleSessions } from './idle-sessions.ts';
@@ -24,7 +25,7 @@ type Stack = Readonly<{
 }>;
 
 /**
- * Every figure, or those whose names are given: hop, loop, commit, long, flood, lanes, steps, plans, fairness, store, gateway,
+ * Every figure, or those whose names are given: hop, loop, commit, long, flood, flooded, lanes, steps, plans, fairness, store, gateway,
  * questions, memory, idle. `questions` asks on `--events N` of them, `lanes`
  * has `--goals N` in the lane of the many.
  */
@@ -44,6 +45,7 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('commit')) await groupCommit(config);
   if (wants('long')) await longSession(config);
   if (wants('flood')) await flood(config);
+  if (wants('flooded')) await flooded(config);
   if (wants('lanes')) await lanes(config, countOf(names, '--goals', 10_000));
   if (wants('steps')) await agentSteps(config);
   if (wants('plans')) {
@@ -57,5 +59,5 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
     await burst(config);
   }
   if (wants('memory')) await memory();
-  if (wants('idle')) await idleSessions();
+  if (wants('idle')) await idleSessions(countOf(names, '--sessions', 5_000));
 }
