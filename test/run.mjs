@@ -138,11 +138,14 @@ const ran = laneNames.filter((name) => lanes[name].length > 0);
 const reports = ran.map(readReport);
 const counts = reports.map(countsOf);
 const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
-rmSync(scratch, { recursive: true, force: true });
+// A worker that was given up may still write there.
+rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 const seconds = Math.round((Date.now() - startMs) / 1_000);
 process.stdout.write(`The slowest files:\n${slowest(reports).join('\n')}\n${seconds} s\n`);
 if (ran.length === 0) process.stderr.write('No test file has such a path.\n');
+const code = sum('failed') > 0 || ran.length === 0 || codes.some((one) => one !== 0) ? 1 : 0;
+// What was printed may still be on its way into a pipe: an exit would drop it.
 process.stdout.write(
   `${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
+  () => process.exit(code),
 );
-process.exit(sum('failed') > 0 || ran.length === 0 || codes.some((code) => code !== 0) ? 1 : 0);

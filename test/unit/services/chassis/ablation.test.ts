@@ -39,7 +39,7 @@ describe('rules that are taken away', () => {
 describe('a broker that leaves a partition out of its answer', () => {
   const connections = {
     leaderOf: async () => 1,
-    ask: async () => ({ topics: [] }),
+    use: async () => ({ topics: [] }),
     forget: () => undefined,
   } as unknown as KafkaConnections;
   const partition = { topic: 'sessions', partition: 3 };
