@@ -45,6 +45,11 @@ import { inputBody, openingBody, recordOf } from './written-session.ts';
 export const topic = sessionTopic('normal');
 export const partitions = 2;
 
+/** A session that lies in this partition. */
+export const sessionIn = (partition: number): string =>
+  ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find((one) => partitionOf(one, partitions) === partition) ??
+  '';
+
 export const timerMs = 5_000;
 export const callMs = 60_000;
 

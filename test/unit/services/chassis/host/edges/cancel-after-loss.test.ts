@@ -1,16 +1,10 @@
 import { expect, test } from 'vitest';
-import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
-import { CounterWorld, granted, partitions } from '../../../../../support/counter-world.ts';
+import { CounterWorld, granted, sessionIn } from '../../../../../support/counter-world.ts';
 import { cancel } from '../../../../../support/placed-record.ts';
 
 /** Issue 4, 1b.11: a cancel while the host that runs the effect has lost the partition. */
 
-const sessions = [0, 1].map(
-  (partition) =>
-    ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find(
-      (one) => partitionOf(one, partitions) === partition,
-    ) ?? '',
-);
+const sessions = [0, 1].map(sessionIn);
 
 test('the cancel reaches the effect at once, and nothing is started again', async () => {
   const world = await CounterWorld.start();

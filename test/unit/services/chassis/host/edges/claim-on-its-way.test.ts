@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
 import type { LogPort, OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import {
   CounterWorld,
   callMs,
   granted,
-  partitions,
   sent,
+  sessionIn,
   topic,
 } from '../../../../../support/counter-world.ts';
 
@@ -15,12 +14,7 @@ import {
  * away. It counts, and nobody else may carry it out; so its host reads on until it has seen it.
  */
 
-const sessions = [0, 1].map(
-  (partition) =>
-    ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find(
-      (one) => partitionOf(one, partitions) === partition,
-    ) ?? '',
-);
+const sessions = [0, 1].map(sessionIn);
 
 const claims = ({ headers }: OutgoingRecord): boolean =>
   (headers['lr_types'] ?? '').split(',').includes('tool.claimed');

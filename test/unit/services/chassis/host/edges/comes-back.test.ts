@@ -1,15 +1,9 @@
 import { expect, test } from 'vitest';
-import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
-import { CounterWorld, granted, partitions, sent } from '../../../../../support/counter-world.ts';
+import { CounterWorld, granted, sent, sessionIn } from '../../../../../support/counter-world.ts';
 
 /** Issue 4, 1b.5: a partition that leaves and comes back in one process, its claims read again. */
 
-const sessions = [0, 1].map(
-  (partition) =>
-    ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find(
-      (one) => partitionOf(one, partitions) === partition,
-    ) ?? '',
-);
+const sessions = [0, 1].map(sessionIn);
 
 async function granting(effectMs: number) {
   const world = await CounterWorld.start();

@@ -1,15 +1,9 @@
 import { expect, test } from 'vitest';
-import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
-import { CounterWorld, partitions, pinged, timerMs } from '../../../../../support/counter-world.ts';
+import { CounterWorld, pinged, sessionIn, timerMs } from '../../../../../support/counter-world.ts';
 
 /** Issue 4, 1b.10: a liveness timer that is set again and again, and a zombie whose clock is fast. */
 
-const sessions = [0, 1].map(
-  (partition) =>
-    ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find(
-      (one) => partitionOf(one, partitions) === partition,
-    ) ?? '',
-);
+const sessions = [0, 1].map(sessionIn);
 const fastMs = 60_000;
 
 const firedIn = (world: CounterWorld, session: string): number =>

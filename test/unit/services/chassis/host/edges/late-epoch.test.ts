@@ -3,15 +3,10 @@ import { limits } from '../../../../../../schemas/limits.ts';
 import { presenceTopic } from '../../../../../../schemas/topics.ts';
 import type { Heartbeat } from '../../../../../../services/chassis/host/presence.ts';
 import { createFixedCodec } from '../../../../../../services/chassis/log/codec.ts';
-import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
-import { CounterWorld, partitions, sent, topic } from '../../../../../support/counter-world.ts';
+import { CounterWorld, sent, sessionIn, topic } from '../../../../../support/counter-world.ts';
 import { epochBody, recordOf } from '../../../../../support/written-session.ts';
 
 /** Issue 4, 1b.1: an epoch request that arrives late, from a host that lives but does not read the partition. */
-
-const sessionIn = (partition: number): string =>
-  ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find((one) => partitionOf(one, partitions) === partition) ??
-  '';
 
 /** What the host said of itself last. */
 function listedBy(world: CounterWorld, host: string): Heartbeat['partitions'] {

@@ -7,18 +7,14 @@ import {
   granted,
   partitions,
   sent,
+  sessionIn,
   topic,
 } from '../../../../../support/counter-world.ts';
 import { cancel } from '../../../../../support/placed-record.ts';
 
 /** Issue 4, 1b.15: a call is settled without its runner, which was paused and wakes up. */
 
-const sessions = [0, 1].map(
-  (partition) =>
-    ['ses_a', 'ses_b', 'ses_c', 'ses_d'].find(
-      (one) => partitionOf(one, partitions) === partition,
-    ) ?? '',
-);
+const sessions = [0, 1].map(sessionIn);
 
 /**
  * The first host claims, and hears nothing more before it reads its claims back; it goes on beating, so that only its
