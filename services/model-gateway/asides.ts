@@ -68,7 +68,10 @@ export function foldSetAside(
   return { ...state, asides: withMember(asides, data.task, { ...known, setAsideNanoUsd }) };
 }
 
-const over: ReadonlySet<string> = new Set(['task.completed', 'task.abandoned', 'task.cancelled']);
+/** A task has come to its end, however. */
+export const taskEnds: ReadonlySet<string> = new Set([
+  ...(['task.completed', 'task.abandoned', 'task.cancelled'] as const),
+]);
 
 /** A3: the state after the end of a task, without what was set aside for it and within it. */
 export function foldEndedTask(
@@ -76,7 +79,7 @@ export function foldEndedTask(
   { type, data }: SeenEvent,
 ): ModelGatewayState {
   const { asides } = state;
-  if (asides === undefined || !over.has(type) || !('task' in data)) return state;
+  if (asides === undefined || !taskEnds.has(type) || !('task' in data)) return state;
   const { task } = data;
   const left = Object.entries(asides).filter(([one]) => !delegatorsOf(one).includes(String(task)));
   if (left.length === Object.keys(asides).length) return state;

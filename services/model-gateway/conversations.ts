@@ -5,6 +5,7 @@ import { answer, ask, type Conversation } from '../chassis/context/conversation.
 import type { ModelMessage } from '../chassis/context/messages.ts';
 import { conversationFor } from '../chassis/context/model-context.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
+import { taskEnds } from './asides.ts';
 import type { ModelCallEntry, ModelGatewayState } from './state.ts';
 
 /**
@@ -69,7 +70,7 @@ export function withHandedOn(
 
 /** The state after the end of a task, without a conversation that was handed on with it. */
 export function withoutHandedOn(state: ModelGatewayState, { type, data }: SeenEvent) {
-  if (!type.startsWith('task.') || !('task' in data) || !ends.has(type)) return state;
+  if (!type.startsWith('task.') || !('task' in data) || !taskEnds.has(type)) return state;
   const entries = Object.entries(state.conversations);
   const left = entries.filter(
     ([, { handedTo }]) => handedTo === undefined || handedTo !== data.task,
@@ -77,8 +78,6 @@ export function withoutHandedOn(state: ModelGatewayState, { type, data }: SeenEv
   if (left.length === entries.length) return state;
   return { ...state, conversations: Object.fromEntries(left) };
 }
-
-const ends: ReadonlySet<string> = new Set(['task.completed', 'task.abandoned', 'task.cancelled']);
 
 /** What was said with this answer. Nobody hears one that came after its agent's end, or one that is a summary. */
 export function heard(

@@ -18,6 +18,7 @@ import { toolsOf } from '../chassis/context/model-context.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import type { AgentRules } from './agent-rules.ts';
+import { taskEnds } from './asides.ts';
 import { inputTokensMost } from './budget.ts';
 import { evolve } from './evolve.ts';
 import { answerAll, type ModelGatewayFacts, quoteKey } from './facts.ts';
@@ -65,11 +66,9 @@ function answers(seen: SeenEvent): boolean {
   if (seen.type === 'timer.fired')
     return callOfTimer(seen.data.timer) !== undefined || seen.data.timer === closingTimer;
   // What was set aside for it comes back.
-  if (ends.has(seen.type) && 'task' in seen.data) return isDelegated(String(seen.data.task));
+  if (taskEnds.has(seen.type) && 'task' in seen.data) return isDelegated(String(seen.data.task));
   return answered.has(seen.type);
 }
-
-const ends: ReadonlySet<string> = new Set(['task.completed', 'task.abandoned', 'task.cancelled']);
 
 export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFacts> = {
   name: 'model-gateway',
