@@ -23,15 +23,17 @@ export type SdkAnswer = Readonly<{
   response: Readonly<{ modelId: string }>;
 }>;
 
-/** A member of this name, however it is written, would become another object's prototype. */
-const prototypeName = /__proto__|\\u005f/i;
+/** A member of this name would become another object's prototype. */
+function refusePrototype(name: string, value: unknown): unknown {
+  if (name === '__proto__') throw new SyntaxError('a member of this name is no data');
+  return value;
+}
 
 /** Arguments as JSON, or as the model wrote them where they are none: it is told so. */
 function inputOf({ input }: Call): unknown {
   if (input.trim() === '') return {};
-  if (prototypeName.test(input)) return input;
   try {
-    return JSON.parse(input);
+    return JSON.parse(input, refusePrototype);
   } catch {
     return input;
   }

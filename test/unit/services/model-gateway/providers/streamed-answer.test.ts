@@ -44,10 +44,10 @@ it('is no answer before the provider said why it ended', () => {
 it('keeps arguments as they were written where they are no JSON, or would change a prototype', () => {
   const proto = '{"__proto__":{"a":1}}';
   const escaped = '{"\\u005f_proto__":{"a":1}}';
-  const inputs = ['{"a":1}', '', '{"a":', proto, escaped];
+  const inputs = ['{"a":"\\u005f_"}', '', '{"a":', proto, escaped];
   const answer = whole(...inputs.map((input, at) => call(`c${at}`, input)), finish);
   expect(answer?.toolCalls.map(({ input }) => input)).toEqual([
-    { a: 1 },
+    { a: '__' },
     {},
     '{"a":',
     proto,
