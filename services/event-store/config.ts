@@ -43,9 +43,7 @@ export function readEventStoreConfig(
   }
   // A client that is given both prints a warning with each start.
   const address = new URL(url);
-  const [user, password] = [address.username, address.password].map((one) =>
-    decodeURIComponent(one),
-  );
+  const [user, password] = [address.username, address.password].map(decoded);
   Object.assign(address, { username: '', password: '' });
   return {
     url: address.href.replace(/\/+$/, ''),
@@ -54,6 +52,16 @@ export function readEventStoreConfig(
     requestTimeoutMs: read.LONGREIN_CLICKHOUSE_TIMEOUT_MS,
     replicated: read.LONGREIN_CLICKHOUSE_REPLICATED === '1',
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    const message = 'LONGREIN_CLICKHOUSE_URL holds a user or a password that cannot be decoded';
+    const fix = 'write % as %25 in them, or set LONGREIN_CLICKHOUSE_USER and _PASSWORD';
+    throw new LongreinError('CONFIG_INVALID', message, { fix, cause });
+  }
 }
 
 function readVariables(environment: Environment): z.infer<typeof variables> {

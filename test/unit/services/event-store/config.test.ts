@@ -36,6 +36,15 @@ test('who asks may stand in the address, which is kept without it; variables win
   expect(readEventStoreConfig(other)).toMatchObject({ user: 'other', password: 'p w' });
 });
 
+test('a password in the address that is not encoded is said, and not shown', () => {
+  const LONGREIN_CLICKHOUSE_URL = 'http://sink:100%secret@db.example:8123';
+  expect(() => readEventStoreConfig({ LONGREIN_CLICKHOUSE_URL })).toThrow(
+    expect.objectContaining({
+      ...{ code: 'CONFIG_INVALID', message: expect.not.stringContaining('secret') },
+    }),
+  );
+});
+
 test('no address at all is refused with what to do', () => {
   expect(() => readEventStoreConfig({})).toThrow(
     expect.objectContaining({
