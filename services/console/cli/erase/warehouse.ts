@@ -8,7 +8,7 @@ import { goalLogId } from '../../../chassis/protocol/ids.ts';
 import { eraseExport } from '../../../event-store/parquet/erase.ts';
 import { manifestName, parseManifest } from '../../../event-store/parquet/layout.ts';
 import type { FoundSession } from './survey.ts';
-import { entriesBelow } from './tree.ts';
+import { entriesBelow, isMissing } from './tree.ts';
 
 export type FoundExports = Readonly<{
   /** Directories with a manifest of ours. */
@@ -22,11 +22,12 @@ export const isBucket = (place: string): boolean => /^(https?|s3):\/\//.test(pla
 
 /** The files that a manifest of ours names; undefined for one of others or a broken one: its files are strange then. */
 async function manifestFiles(path: string): Promise<readonly string[] | undefined> {
-  const text = await readFile(path, 'utf8');
   try {
+    const text = await readFile(path, 'utf8');
     return parseManifest(text, path).files.map((file) => join(dirname(path), file.path));
   } catch (thrown) {
     if (thrown instanceof LongreinError && thrown.code === 'EXPORT_BROKEN') return undefined;
+    if (isMissing(thrown)) return undefined;
     throw thrown;
   }
 }
