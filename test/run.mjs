@@ -2,23 +2,24 @@
 // reports. Files that do not get in each other's way run side by side (`lanes.mjs`); a stack is started for those that
 // share one.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
 import { ensureBuilt, packageRoot } from '../deploy/local/bootstrap.mjs';
 import { laneNames, lanesOf } from './lanes.mjs';
+import { countsOf, failures, readReport, slowest } from './report.mjs';
 
 /** What waits for a broker goes first: computing fills what it leaves. */
 const behind = 10;
-const slowestShown = 10;
 
 const isOfFile = /^\s*[✓❯×↓] .*\.test\.ts/;
 
 /** Says at once which files are done, and holds all else, the failures in it, until the lane has ended. */
 function tell(stream, held) {
   createInterface({ input: stream }).on('line', (line) => {
-    if (isOfFile.test(line)) process.stdout.write(`${line}\n`);
+    if (isOfFile.test(stripVTControlCharacters(line))) process.stdout.write(`${line}\n`);
     else held.push(line);
   });
 }
@@ -95,39 +96,6 @@ async function runReal(lanes) {
 
 const reportOf = (lane) => join(scratch, `${lane}.json`);
 
-function readReport(lane) {
-  try {
-    return JSON.parse(readFileSync(reportOf(lane), 'utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-function countsOf(report) {
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = report;
-  const broken = testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.length === 0,
-  );
-  return {
-    passed: numPassedTests,
-    failed: numFailedTests + broken.length,
-    skipped: numPendingTests + numTodoTests,
-  };
-}
-
-/** Where the time went: the files that took longest. */
-function slowest(reports) {
-  const files = reports.flatMap((report) => report?.testResults ?? []);
-  const timed = files.map(({ name, startTime, endTime }) => ({ name, ms: endTime - startTime }));
-  return timed
-    .sort((left, right) => right.ms - left.ms)
-    .slice(0, slowestShown)
-    .map(
-      ({ name, ms }) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${relative(packageRoot, name)}`,
-    );
-}
-
 const startMs = Date.now();
 await ensureBuilt({ quiet: true, tests: true });
 const scratch = mkdtempSync(join(tmpdir(), 'longrein-run-'));
@@ -135,13 +103,15 @@ const lanes = lanesOf(process.argv.slice(2));
 const quick = runVitest('quick', lanes.quick, {});
 const codes = [...(await runReal(lanes)), await quick];
 const ran = laneNames.filter((name) => lanes[name].length > 0);
-const reports = ran.map(readReport);
-const counts = reports.map(countsOf);
+const reports = Object.fromEntries(ran.map((name) => [name, readReport(reportOf(name))]));
+const counts = Object.values(reports).map(countsOf);
 const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
 // A worker that was given up may still write there.
 rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 const seconds = Math.round((Date.now() - startMs) / 1_000);
-process.stdout.write(`The slowest files:\n${slowest(reports).join('\n')}\n${seconds} s\n`);
+const slow = slowest(Object.values(reports), packageRoot);
+process.stdout.write(`The slowest files:\n${slow.join('\n')}\n${seconds} s\n`);
+for (const line of failures(reports, packageRoot)) process.stdout.write(`${line}\n`);
 if (ran.length === 0) process.stderr.write('No test file has such a path.\n');
 const code = sum('failed') > 0 || ran.length === 0 || codes.some((one) => one !== 0) ? 1 : 0;
 // What was printed may still be on its way into a pipe: an exit would drop it.
