@@ -1,5 +1,6 @@
 import type { Content } from '../../schemas/event.ts';
 import { LongreinError } from '../../services/chassis/errors.ts';
+import type { EventRecord } from '../../services/chassis/protocol/event-record.ts';
 import { outcomeId, timerFiredId } from '../../services/chassis/protocol/ids.ts';
 import {
   type CheckpointBody,
@@ -10,12 +11,7 @@ import {
   type RecordHeader,
   type TurnBody,
 } from '../../services/chassis/protocol/record.ts';
-import {
-  type EventRecord,
-  plainSaltOf,
-  recordHash,
-  sealContent,
-} from '../../services/chassis/protocol/seal.ts';
+import { plainSaltOf, recordHash, sealContent } from '../../services/chassis/protocol/seal.ts';
 import type { Masks } from '../../services/chassis/telemetry/masks.ts';
 import { acceptanceHeader, type SessionSource, type SourceRecord } from '../read/source.ts';
 import { MaskedTexts } from './masked-texts.ts';

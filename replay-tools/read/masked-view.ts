@@ -1,7 +1,7 @@
 import type { Content } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import type { EventRecord } from '../../services/chassis/protocol/event-record.ts';
 import type { InputBody, RecordBody, TurnBody } from '../../services/chassis/protocol/record.ts';
-import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
 import { type Masks, maskOf, textMask } from '../../services/chassis/telemetry/masks.ts';
 import type { SessionSource, SourceRecord } from './source.ts';
 

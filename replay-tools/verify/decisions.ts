@@ -1,8 +1,8 @@
 import { toError } from '../../services/chassis/errors.ts';
 import { decideEntry } from '../../services/chassis/protocol/decision.ts';
+import type { EventRecord } from '../../services/chassis/protocol/event-record.ts';
 import { canonical } from '../../services/chassis/protocol/hash.ts';
 import type { PlacedRecord, TurnBody } from '../../services/chassis/protocol/record.ts';
-import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
 import type { Cause, ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
 import { buildTurn, factsOf } from '../../services/chassis/protocol/turn.ts';

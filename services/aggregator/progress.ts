@@ -1,30 +1,17 @@
+import { bodyOf, type Draft, event, json, type SeenEvent } from '../../schemas/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import { resultsTopic } from '../../schemas/topics.ts';
+import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
+import { childId } from '../chassis/catalog/child-task.ts';
+import { memberOf, withMember } from '../chassis/effects/member.ts';
+import { messageId } from '../chassis/protocol/ids.ts';
+import { addressOf, type Delivery, type SessionMeta } from '../chassis/protocol/service-logic.ts';
+import type { AggregatorState, ProgressState } from './state.ts';
+
 /**
  * What parts of a plan give is told before the result, where the plan asks for it: a task of the plan, and a branch of a
  * fan-out that runs in this session. What a late or repeated answer says is refused by the machine of its task.
  */
-
-import { bodyOf, type Draft, event, json, type SeenEvent } from '../../schemas/event.ts';
-import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import { resultsTopic } from '../../schemas/topics.ts';
-import type { Persisted } from '../../state-machines/fold.ts';
-import { foldTask, taskFold } from '../../state-machines/task/task-machine.ts';
-import { childId } from '../chassis/catalog/child-task.ts';
-import { type Members, memberOf, withMember } from '../chassis/effects/member.ts';
-import { messageId } from '../chassis/protocol/ids.ts';
-import { addressOf, type Delivery, type SessionMeta } from '../chassis/protocol/service-logic.ts';
-import type { AggregatorState } from './state.ts';
-
-export type Part = Readonly<{ task: string; attempt: number; output: JsonValue }>;
-
-/** Set where the plan asks for it. */
-export type ProgressState = Readonly<{
-  /** Parts of which nobody has been told yet, oldest first. */
-  due: readonly Part[];
-  /** Branches of fan-outs, by id. */
-  branches: Members<Persisted>;
-  /** Addresses of what was told and has not reached the topic yet. */
-  underWay: readonly string[];
-}>;
 
 export const noProgress: ProgressState = { due: [], branches: {}, underWay: [] };
 

@@ -10,7 +10,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
 import { type SessionStatus, sessionFold } from '../../state-machines/session/session-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
-import type { ProgressState } from './progress.ts';
+import type { Members } from '../chassis/effects/member.ts';
 
 export type JoinedTask = Readonly<{
   id: string;
@@ -91,3 +91,15 @@ export const initialState: AggregatorState = {
   ending: null,
   usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 },
 };
+
+export type Part = Readonly<{ task: string; attempt: number; output: JsonValue }>;
+
+/** Set where the plan asks for it. */
+export type ProgressState = Readonly<{
+  /** Parts of which nobody has been told yet, oldest first. */
+  due: readonly Part[];
+  /** Branches of fan-outs, by id. */
+  branches: Members<Persisted>;
+  /** Addresses of what was told and has not reached the topic yet. */
+  underWay: readonly string[];
+}>;

@@ -1,7 +1,7 @@
 import { goalsTopic } from '../../schemas/topics.ts';
 import type { LogPort } from '../chassis/log/port.ts';
+import type { GoalName } from './goal-name.ts';
 import { type Published, publish } from './publish.ts';
-import type { GoalName } from './session.ts';
 
 export type CancelOptions = Readonly<{
   /** Why; it stands in the log. */

@@ -1,4 +1,3 @@
-/** The one-call interface: asks for work and follows it, with only Kafka in between. */
 import { everyLaneTopic, readLaneTable } from '../chassis/host/read-lane-table.ts';
 import { createKafkaLog, type KafkaLogOptions } from '../chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../chassis/log/port.ts';
@@ -7,13 +6,16 @@ import { type CancelOptions, publishCancel } from './cancel.ts';
 import { readCursor } from './cursor.ts';
 import { endingOf, HarnessClosedError } from './errors.ts';
 import type { FeedStart } from './feed.ts';
+import { type GoalName, sessionOf } from './goal-name.ts';
 import { type GoalRequest, type NamedGoal, nameGoal } from './goal-request.ts';
 import { type Published, publishGoal } from './publish.ts';
 import type { GoalResult } from './result.ts';
-import { type GoalName, Session, sessionOf } from './session.ts';
+import { Session } from './session.ts';
 import { publishSignal, type SignalOptions } from './signal.ts';
 import { Tail } from './tail.ts';
-import { type Update, Updates, type WaitOptions } from './updates.ts';
+import { type FollowOptions, type Update, Updates, type WaitOptions } from './updates.ts';
+
+/** The one-call interface: asks for work and follows it, with only Kafka in between. */
 
 /** Where Kafka is and how to speak to it; nothing else is needed. `log` stands in for it in tests. */
 export type HarnessOptions =
@@ -27,12 +29,6 @@ export type RunOptions = WaitOptions &
     onEvent?(update: Extract<Update, { kind: 'event' }>): void;
     /** The goal is in the log; its session can be followed by others. */
     onSubmitted?(submitted: Submitted): void;
-  }>;
-
-export type FollowOptions = WaitOptions &
-  Readonly<{
-    /** Goes on behind this place; from the beginning if not given. */
-    after?: string;
   }>;
 
 /** A goal that was asked for. `cursor` follows it from here, in any process. */

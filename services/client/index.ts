@@ -17,17 +17,12 @@ export {
   StackEmptyError,
   WaitEndedError,
 } from './errors.ts';
+export type { GoalName } from './goal-name.ts';
 export type { GoalRequest } from './goal-request.ts';
-export {
-  type FollowOptions,
-  Harness,
-  type HarnessOptions,
-  type RunOptions,
-  type Submitted,
-} from './harness.ts';
+export { Harness, type HarnessOptions, type RunOptions, type Submitted } from './harness.ts';
 export type { Published } from './publish.ts';
 export type { GoalResult } from './result.ts';
-export type { GoalName, Session } from './session.ts';
+export type { Session } from './session.ts';
 export type { SignalOptions } from './signal.ts';
 export type { ModelTokens } from './tokens.ts';
-export type { Update, WaitOptions } from './updates.ts';
+export type { FollowOptions, Update, WaitOptions } from './updates.ts';

@@ -1,33 +1,28 @@
-import { sessionId } from '../chassis/protocol/ids.ts';
 import type { ApprovalDecision, ApprovalOptions } from './approval.ts';
 import type { CancelOptions } from './cancel.ts';
 import { endingOf, HarnessClosedError } from './errors.ts';
-import type { FollowOptions, Harness } from './harness.ts';
+import { type GoalName, sessionOf } from './goal-name.ts';
 import type { Published } from './publish.ts';
 import type { GoalResult } from './result.ts';
 import type { SignalOptions } from './signal.ts';
-import type { Update, WaitOptions } from './updates.ts';
+import type { FollowOptions, Update, WaitOptions } from './updates.ts';
 
-/**
- * What names a goal: its session (`ses_…`), its own id, or the id with the tenant and the `ce_source` that it was
- * published with.
- */
-export type GoalName = string | Readonly<{ goalId: string; tenant?: string; source?: string }>;
-
-/** The session that follows from the name of its goal. */
-export function sessionOf(of: GoalName): string {
-  if (typeof of !== 'string') return sessionId(of.tenant ?? 'default', of.source ?? '', of.goalId);
-  return of.startsWith('ses_') ? of : sessionId('default', '', of);
+/** What a session asks of the client that made it. */
+export interface SessionCalls {
+  follow(of: GoalName, options?: FollowOptions): AsyncGenerator<Update>;
+  cancel(of: GoalName, options?: CancelOptions): Promise<Published>;
+  signal(of: GoalName, name: string, options?: SignalOptions): Promise<Published>;
+  approve(decision: ApprovalDecision, options?: ApprovalOptions): Promise<Published>;
 }
 
 /** One session; holds nothing but its name. */
 export class Session {
   /** `ses_` and 32 digits. */
   readonly id: string;
-  private readonly harness: Harness;
+  private readonly harness: SessionCalls;
   private readonly of: GoalName;
 
-  constructor(harness: Harness, of: GoalName) {
+  constructor(harness: SessionCalls, of: GoalName) {
     this.harness = harness;
     this.of = of;
     this.id = sessionOf(of);

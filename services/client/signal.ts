@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { JsonValue } from '../../schemas/json.ts';
 import { goalsTopic } from '../../schemas/topics.ts';
 import type { LogPort } from '../chassis/log/port.ts';
+import type { GoalName } from './goal-name.ts';
 import { type Published, publish } from './publish.ts';
-import type { GoalName } from './session.ts';
 
 /** What happened; `id` makes a repeat harmless. */
 export type SignalOptions = Readonly<{ payload?: JsonValue; id?: string }>;

@@ -147,3 +147,9 @@ export class Updates {
     }
   }
 }
+
+export type FollowOptions = WaitOptions &
+  Readonly<{
+    /** Goes on behind this place; from the beginning if not given. */
+    after?: string;
+  }>;

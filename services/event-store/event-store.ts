@@ -23,7 +23,8 @@ import { measureStore, RetentionAlarm, type SourceLag, storeHealth } from './lag
 import { openSinks } from './openings.ts';
 import { Pace } from './pace.ts';
 import { createPreparation, type Preparation } from './preparation.ts';
-import { Sources, storedTopics } from './sources.ts';
+import { Sources } from './sources.ts';
+import { storedTopics } from './stored-topics.ts';
 
 export type EventStoreOptions = Readonly<{
   ports: HostPorts;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../schemas/json.ts';
-import { isObject } from './decoded-record.ts';
+import { textOf, wholeOf } from './column-values.ts';
 import type { RowDraft } from './row.ts';
 import type { EventContext } from './session-context.ts';
 
@@ -12,22 +12,6 @@ const UINT16 = 2 ** 16 - 1;
 const UINT32 = 2 ** 32 - 1;
 /** The last moment that a column can hold. */
 const timeMax = Date.UTC(2200, 0) - 1;
-
-/** Text, or nothing where it is none. */
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** A whole number within the bounds of its column, whatever stands there. */
-export function wholeOf(value: unknown, max: number = Number.MAX_SAFE_INTEGER): number {
-  if (typeof value !== 'number' || !(value > 0)) return 0;
-  return Math.min(Math.floor(value), max);
-}
-
-/** Text by name, as labels are. */
-export function labelsOf(value: unknown): Record<string, string> {
-  if (!isObject(value)) return {};
-  const pairs = Object.entries(value).filter((one) => typeof one[1] === 'string');
-  return Object.fromEntries(pairs) as Record<string, string>;
-}
 
 /** In a plan's scheduling the agent is a template; everywhere else it is one that runs. */
 function fillAgent(row: RowDraft, type: string, data: JsonObject): void {

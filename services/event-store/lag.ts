@@ -4,7 +4,7 @@ import type { HostPorts } from '../chassis/host/ports.ts';
 import { TopicEnds } from '../chassis/host/topic-ends.ts';
 import type { PartitionName } from '../chassis/log/port.ts';
 import { metrics } from '../chassis/telemetry/metrics.ts';
-import { storedTopics } from './sources.ts';
+import { storedTopics } from './stored-topics.ts';
 
 /** How far the stored rows are behind the log, for figures, for health, and as an alarm. */
 

@@ -5,7 +5,7 @@ import { type AcceptanceState, accept, copyAcceptance } from '../chassis/protoco
 import type { PlacedRecord } from '../chassis/protocol/record.ts';
 import { foldCore, type SessionCore, unknownSession } from '../chassis/protocol/session-core.ts';
 import { bodyOf, type DecodedRecord } from './decoded-record.ts';
-import type { Judgement } from './judgement.ts';
+import type { Judgement } from './judged-record.ts';
 import { type EventContext, SessionContext, sourcesOf } from './session-context.ts';
 
 /** How one partition is judged, record by record in the order of the log. */

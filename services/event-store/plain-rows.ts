@@ -7,8 +7,8 @@ import {
 } from '../../schemas/topics.ts';
 import { saltOf, sealContent } from '../chassis/protocol/seal.ts';
 import { canonicalText } from './canonical-text.ts';
+import { labelsOf, textOf } from './column-values.ts';
 import { type DecodedRecord, isObject } from './decoded-record.ts';
-import { labelsOf, textOf } from './hot-columns.ts';
 import type { EventRow, RowDraft } from './row.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../chassis/log/port.ts';
-import type { JudgedRecord } from './judgement.ts';
+import type { JudgedRecord } from './judged-record.ts';
 
 /**
  * One record, read and judged, that waits to be stored. Its rows are made when they are written: as

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../schemas/json.ts';
+import { textOf, wholeOf } from './column-values.ts';
 import { isObject } from './decoded-record.ts';
-import { textOf, wholeOf } from './hot-columns.ts';
 import type { EventRow } from './row.ts';
 
 /**

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../schemas/json.ts';
+import type { EventRecord } from '../chassis/protocol/event-record.ts';
 import type {
   CheckpointBody,
   EpochBody,
@@ -7,11 +8,11 @@ import type {
   RecordHeader,
   TurnBody,
 } from '../chassis/protocol/record.ts';
-import type { EventRecord } from '../chassis/protocol/seal.ts';
 import { canonicalText } from './canonical-text.ts';
+import { labelsOf, textOf, wholeOf } from './column-values.ts';
 import { bodyOf, type DecodedRecord, isObject } from './decoded-record.ts';
-import { fillContext, fillHotColumns, labelsOf, textOf, wholeOf } from './hot-columns.ts';
-import type { Judgement } from './judgement.ts';
+import { fillContext, fillHotColumns } from './hot-columns.ts';
+import type { Judgement } from './judged-record.ts';
 import { blankRow, UINT16, UINT32, unreadableRow } from './plain-rows.ts';
 import type { EventRow, RowDraft } from './row.ts';
 import type { EventContext } from './session-context.ts';

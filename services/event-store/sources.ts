@@ -1,4 +1,4 @@
-import { firstGeneration, sinksTopic, type TopicDefinition, topics } from '../../schemas/topics.ts';
+import { firstGeneration, type TopicDefinition } from '../../schemas/topics.ts';
 import { InvariantError, LongreinError, toError } from '../chassis/errors.ts';
 import type { HostPorts } from '../chassis/host/ports.ts';
 import { Watermarks } from '../chassis/host/watermarks.ts';
@@ -13,11 +13,7 @@ import type { Cut } from './ready-rows.ts';
 import type { EventRow } from './row.ts';
 import { Source } from './source.ts';
 import { isCut, sourceStart } from './source-start.ts';
-
-/** Topics whose records are stored. */
-export const storedTopics: readonly TopicDefinition[] = topics.filter(
-  ({ kind, name }) => (kind === 'session-log' || kind === 'public') && name !== sinksTopic,
-);
+import { storedTopics } from './stored-topics.ts';
 
 export type SourcesParts = Readonly<{
   ports: HostPorts;

@@ -1,3 +1,8 @@
+import type { DataOf, SeenEvent } from '../../schemas/event.ts';
+import { delegatedBy, taskOfPlan } from '../chassis/catalog/child-task.ts';
+import { memberOf, withMember } from '../chassis/effects/member.ts';
+import type { Asides, ModelGatewayState } from './state.ts';
+
 /**
  * Money that is set aside for delegated work: a part of what the budgets around it have left, before it begins.
  *
@@ -6,22 +11,6 @@
  * A2 Calls of delegated work are paid from what was set aside for it, and never from more.
  * A3 What is not spent comes back when the work ends, whatever it came to.
  */
-
-import { type DataOf, type Draft, event, type SeenEvent } from '../../schemas/event.ts';
-import { delegatedBy, taskOfPlan } from '../chassis/catalog/child-task.ts';
-import { type Members, memberOf, sortedEntries, withMember } from '../chassis/effects/member.ts';
-import type { Purse } from './purse.ts';
-import type { ModelGatewayState } from './state.ts';
-
-/** `setAsideNanoUsd` is missing until it is decided; `spentNanoUsd` is of the work and all that it delegated. */
-export type Aside = Readonly<{
-  percent: number;
-  mostNanoUsd?: number;
-  setAsideNanoUsd?: number;
-  spentNanoUsd: number;
-}>;
-
-export type Asides = Members<Aside>;
 
 /** The task and those whose agents delegated it, one above the other. */
 export function delegatorsOf(task: string): readonly string[] {
@@ -106,18 +95,4 @@ export function changedAsides(
       spentNanoUsd: known.spentNanoUsd + spentNanoUsd,
     });
   }, asides);
-}
-
-/** Says what is set aside for work that has nothing yet; nothing once the session is over. */
-export function setAsides(state: ModelGatewayState, purse: Purse): Draft[] {
-  if (state.ended.session) return [];
-  return sortedEntries(state.asides ?? {}).flatMap(([task, aside]) => {
-    if (aside.setAsideNanoUsd !== undefined) return [];
-    const left = purse.leftAround(task);
-    const { percent, mostNanoUsd = Infinity } = aside;
-    const setAsideNanoUsd = Math.min(Math.floor((left * percent) / 100), mostNanoUsd);
-    purse.setAside(task, setAsideNanoUsd);
-    const rest = Number.isFinite(left) ? { leftNanoUsd: left - setAsideNanoUsd } : {};
-    return [event('budget.set-aside', { task, setAsideNanoUsd, ...rest })];
-  });
 }

@@ -1,3 +1,8 @@
+import { memberOf } from '../chassis/effects/member.ts';
+import { canonical } from '../chassis/protocol/hash.ts';
+import type { ModelMessage, ModelTool } from './providers/port.ts';
+import type { ChildPurse, ModelCallEntry, ModelGatewayState, Quote } from './state.ts';
+
 /**
  * Money before it is spent (DESIGN 7): what a call can cost at most is held until its outcome says
  * what it did cost.
@@ -8,19 +13,6 @@
  *    nobody does.
  * B3 A claim that was lost may have cost all that it held: that counts as spent.
  */
-
-import { memberOf } from '../chassis/effects/member.ts';
-import { canonical } from '../chassis/protocol/hash.ts';
-import type { ModelMessage, ModelTool } from './providers/port.ts';
-import type { ModelCallEntry, ModelGatewayState } from './state.ts';
-
-/** What a call can cost at most, by the prices of a host: a fact of the decision. */
-export type Quote = Readonly<{
-  inputTokensMost: number;
-  costNanoUsd: number;
-  known: boolean;
-  priceVersion: string;
-}>;
 
 export type Quotes = Readonly<Record<string, Quote>>;
 
@@ -82,3 +74,12 @@ export const settledNanoUsd = (
 /** What a call that is given up leaves spent: all that its claims held. */
 export const abandonedNanoUsd = (state: ModelGatewayState, call: string): number =>
   memberOf(state.calls, call)?.heldNanoUsd ?? 0;
+
+/** What children of some tasks hold. */
+export const heldByChildren = (
+  { children = {} }: ModelGatewayState,
+  isMeant: (child: ChildPurse) => boolean,
+): number =>
+  Object.values(children)
+    .filter(isMeant)
+    .reduce((sum, { heldNanoUsd: held = 0 }) => sum + held, 0);

@@ -19,15 +19,6 @@ type ChildEvent = SeenEvent<
   | 'delivery.refused'
 >;
 
-/** What children of some tasks hold. */
-export const heldByChildren = (
-  { children = {} }: ModelGatewayState,
-  isMeant: (child: ChildPurse) => boolean,
-): number =>
-  Object.values(children)
-    .filter(isMeant)
-    .reduce((sum, { heldNanoUsd: held = 0 }) => sum + held, 0);
-
 /** The same object where the event says nothing of money of a child. */
 export function evolveChildren(state: ModelGatewayState, seen: ChildEvent): ModelGatewayState {
   const { children = {} } = state;

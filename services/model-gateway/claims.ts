@@ -4,9 +4,9 @@ import { type DataOf, type Draft, event, text } from '../../schemas/event.ts';
 import { claimsMax, lostReason } from '../chassis/effects/lost-claim.ts';
 import { memberOf } from '../chassis/effects/member.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
-import type { Quote } from './budget.ts';
 import * as denial from './denial.ts';
-import type { ModelGatewayFacts } from './facts.ts';
+import type { ModelGatewayFacts } from './gateway-facts.ts';
+import type { NotAsked } from './not-asked.ts';
 import type { Purse } from './purse.ts';
 import {
   type Chosen,
@@ -14,11 +14,10 @@ import {
   chooseModel,
   isRouted,
   mayBeAskedLater,
-  type NotAsked,
   type Standings,
   triesMax,
 } from './route.ts';
-import { type ModelCallEntry, type ModelGatewayState, timerOfCall } from './state.ts';
+import { type ModelCallEntry, type ModelGatewayState, type Quote, timerOfCall } from './state.ts';
 
 /** One call with all that its answer depends on. */
 export type Case = Readonly<{

@@ -1,19 +1,12 @@
-/** The fold of conversations: how long the gateway keeps what an agent and its model have said. */
-
 import { bodyOf, type SeenEvent } from '../../schemas/event.ts';
-import { answer, ask, type Conversation } from '../chassis/context/conversation.ts';
+import { answer, ask } from '../chassis/context/conversation.ts';
 import type { ModelMessage } from '../chassis/context/messages.ts';
 import { conversationFor } from '../chassis/context/model-context.ts';
 import { type Members, memberOf, withMember, withoutMember } from '../chassis/effects/member.ts';
 import { taskEnds } from './asides.ts';
-import type { ModelCallEntry, ModelGatewayState } from './state.ts';
+import type { KeptConversation, ModelCallEntry, ModelGatewayState } from './state.ts';
 
-/**
- * `task` where another attempt may go on with it; `over` once its agent is gone; `handedTo` is the task whose agent goes
- * on with it.
- */
-export type KeptConversation = Conversation &
-  Readonly<{ task?: string; over?: true; handedTo?: string }>;
+/** The fold of conversations: how long the gateway keeps what an agent and its model have said. */
 
 type Conversations = Members<KeptConversation>;
 

@@ -21,13 +21,14 @@ import type { AgentRules } from './agent-rules.ts';
 import { taskEnds } from './asides.ts';
 import { inputTokensMost } from './budget.ts';
 import { evolve } from './evolve.ts';
-import { answerAll, type ModelGatewayFacts, quoteKey } from './facts.ts';
+import { answerAll, quoteKey } from './facts.ts';
+import type { ModelGatewayFacts } from './gateway-facts.ts';
 import { closingTimer, decideLedger, ledgerDeliveries, trancheDeliveries } from './ledger.ts';
 import type { ModelMessage, ModelTool } from './providers/port.ts';
 import { candidatesOf, isRouted } from './route.ts';
 import { callOfTimer, initialState, type ModelCallEntry, type ModelGatewayState } from './state.ts';
 
-export type { ModelGatewayFacts } from './facts.ts';
+export type { ModelGatewayFacts } from './gateway-facts.ts';
 export type { ModelGatewayState } from './state.ts';
 
 /** What to ask for a claimed call. `input` is the agent's input, for the scripted provider. */

@@ -3,10 +3,9 @@
 import type { DataOf } from '../../schemas/event.ts';
 import { isDelegated } from '../chassis/catalog/child-task.ts';
 import { sortedEntries } from '../chassis/effects/member.ts';
-import type { Quote } from './budget.ts';
+import type { NotAsked } from './not-asked.ts';
 import type { Purse } from './purse.ts';
-import type { NotAsked } from './route.ts';
-import type { ModelCallEntry, ModelGatewayState, Tried } from './state.ts';
+import type { ModelCallEntry, ModelGatewayState, Quote, Tried } from './state.ts';
 
 export type Denial = Readonly<{
   code: string;

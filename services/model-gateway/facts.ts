@@ -1,35 +1,21 @@
-/**
- * What the gateway's decisions take from outside the log: which providers there are, what a call may
- * cost, and how many calls of a model may go out now.
- */
-
 import type { Draft } from '../../schemas/event.ts';
 import { memberOf, sortedEntries } from '../chassis/effects/member.ts';
 import { beginProposal } from '../chassis/protocol/proposal.ts';
 import type { DecideInput } from '../chassis/protocol/service-logic.ts';
-import { setAsides } from './asides.ts';
-import type { Quotes } from './budget.ts';
 import { allotments, settlement } from './children.ts';
 import { answerCall, type Case } from './claims.ts';
 import { evolve } from './evolve.ts';
+import type { ModelGatewayFacts } from './gateway-facts.ts';
 import { Purse } from './purse.ts';
-import { candidatesOf, isRouted, type NotAskedBecause, type Standings } from './route.ts';
+import { candidatesOf, isRouted, type Standings } from './route.ts';
+import { setAsides } from './set-aside.ts';
 import type { ModelCallEntry, ModelGatewayState } from './state.ts';
-import { askDrafts, type DayLimit, returnDrafts } from './tranche.ts';
+import { askDrafts, returnDrafts } from './tranche.ts';
 
-/** So many more calls of a model may be claimed; what keeps the next one back. */
-export type Room = Readonly<{ calls: number; not: NotAskedBecause; untilMs?: number }>;
-
-/** Names of the providers that this host can reach, such as `scripted` or `openai`. */
-export type ModelGatewayFacts = Readonly<{
-  providers: readonly string[];
-  /** By `quoteKey`; for calls that are to be made in a session with a budget. */
-  quotes?: Quotes;
-  /** Where the tenant's day has a limit. */
-  dayBudget?: DayLimit;
-  /** By model; there is no end of room for one that is not listed. */
-  room?: Readonly<Record<string, Room>>;
-}>;
+/**
+ * What the gateway's decisions take from outside the log: which providers there are, what a call may
+ * cost, and how many calls of a model may go out now.
+ */
 
 /** By call where it names one model, as always; by call and model where there is a choice. */
 export const quoteKey = (call: string, model: string, routed: boolean): string =>

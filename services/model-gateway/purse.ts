@@ -3,12 +3,11 @@
 import { delegatedBy, taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { memberOf, withMember } from '../chassis/effects/member.ts';
 import { budgetLogId } from '../chassis/protocol/ids.ts';
-import { type Asides, asideOf, delegatorsOf } from './asides.ts';
-import { heldNanoUsd, type Quote } from './budget.ts';
-import { heldByChildren } from './children.ts';
-import type { NotAskedBecause } from './route.ts';
-import type { ModelCallEntry, ModelGatewayState } from './state.ts';
-import { type DayLimit, dayOf, type Tranche, type Want } from './tranche.ts';
+import { asideOf, delegatorsOf } from './asides.ts';
+import { heldByChildren, heldNanoUsd } from './budget.ts';
+import type { NotAskedBecause } from './not-asked.ts';
+import type { Asides, ModelCallEntry, ModelGatewayState, Quote, Tranche } from './state.ts';
+import { type DayLimit, dayOf, type Want } from './tranche.ts';
 
 export type Day = Readonly<{ limit: DayLimit; tenant: string; nowMs: number }>;
 

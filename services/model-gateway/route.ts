@@ -1,3 +1,10 @@
+import { backOffMs } from '../chassis/effects/back-off.ts';
+import { memberOf } from '../chassis/effects/member.ts';
+import { providerOf } from './model-name.ts';
+import type { NotAsked, NotAskedBecause } from './not-asked.ts';
+import type { Purse } from './purse.ts';
+import type { ModelCallEntry, ModelGatewayState, Quote, Tried } from './state.ts';
+
 /**
  * Which model a call goes to next: a pure choice from what the log says of earlier tries, and what a
  * host says of its models (facts).
@@ -8,18 +15,6 @@
  * R3 A model that its host cannot ask now, or that costs more than is left, is passed over; the
  *    choice says so.
  */
-
-import type { DataOf } from '../../schemas/event.ts';
-import { backOffMs } from '../chassis/effects/back-off.ts';
-import { memberOf } from '../chassis/effects/member.ts';
-import type { Quote } from './budget.ts';
-import { providerOf } from './model-name.ts';
-import type { Purse } from './purse.ts';
-import type { ModelCallEntry, ModelGatewayState, Tried } from './state.ts';
-
-/** Why a model is not asked. */
-export type NotAsked = DataOf<'model.deferred'>['waitsFor'][number];
-export type NotAskedBecause = NotAsked['because'];
 
 /** What a host says of one model for one call: what it costs at most, or why it cannot ask it now. */
 export type Standing = Readonly<{

@@ -5,15 +5,12 @@
 
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
 import type { DataOf } from '../../schemas/event.ts';
+import type { Conversation } from '../chassis/context/conversation.ts';
 import type { ModelMessage } from '../chassis/context/messages.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import type { Members } from '../chassis/effects/member.ts';
 import type { AgentRules } from './agent-rules.ts';
-import type { Asides } from './asides.ts';
-import type { Quote } from './budget.ts';
-import type { KeptConversation } from './conversations.ts';
 import type { Ledger } from './ledger.ts';
-import type { Tranche } from './tranche.ts';
 
 /**
  * A model call without an outcome. `claims` counts claims; `claim` is the address of the newest.
@@ -117,3 +114,41 @@ export const callOfTimer = (timer: string): string | undefined =>
   timer.startsWith('model/') ? timer.slice('model/'.length) : undefined;
 
 export const timerOfCall = (call: string): string => `model/${call}`;
+
+/** What a call can cost at most, by the prices of a host: a fact of the decision. */
+export type Quote = Readonly<{
+  inputTokensMost: number;
+  costNanoUsd: number;
+  known: boolean;
+  priceVersion: string;
+}>;
+
+/**
+ * `task` where another attempt may go on with it; `over` once its agent is gone; `handedTo` is the task whose agent goes
+ * on with it.
+ */
+export type KeptConversation = Conversation &
+  Readonly<{ task?: string; over?: true; handedTo?: string }>;
+
+/** `number` counts the requests; `spentNanoUsd` is of what is lent now. */
+export type Tranche = Readonly<{
+  day: string;
+  number: number;
+  lentNanoUsd: number;
+  spentNanoUsd: number;
+  /** Address of the request that waits for its answer. */
+  awaits?: string;
+  /** The log had no more when it was asked. */
+  refused?: Readonly<{ leftNanoUsd: number; limitNanoUsd: number }>;
+  returned?: true;
+}>;
+
+/** `setAsideNanoUsd` is missing until it is decided; `spentNanoUsd` is of the work and all that it delegated. */
+export type Aside = Readonly<{
+  percent: number;
+  mostNanoUsd?: number;
+  setAsideNanoUsd?: number;
+  spentNanoUsd: number;
+}>;
+
+export type Asides = Members<Aside>;

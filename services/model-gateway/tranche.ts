@@ -1,23 +1,10 @@
-/** What a session has borrowed of its tenant's money of a day, and what it says to the budget log. */
-
 import { type Draft, event, type SeenEvent } from '../../schemas/event.ts';
 import { type Members, memberOf, sortedEntries, withMember } from '../chassis/effects/member.ts';
 import { budgetLogId } from '../chassis/protocol/ids.ts';
 import { addressOf, type SessionMeta } from '../chassis/protocol/service-logic.ts';
-import { type ModelGatewayState, usualLane } from './state.ts';
+import { type ModelGatewayState, type Tranche, usualLane } from './state.ts';
 
-/** `number` counts the requests; `spentNanoUsd` is of what is lent now. */
-export type Tranche = Readonly<{
-  day: string;
-  number: number;
-  lentNanoUsd: number;
-  spentNanoUsd: number;
-  /** Address of the request that waits for its answer. */
-  awaits?: string;
-  /** The log had no more when it was asked. */
-  refused?: Readonly<{ leftNanoUsd: number; limitNanoUsd: number }>;
-  returned?: true;
-}>;
+/** What a session has borrowed of its tenant's money of a day, and what it says to the budget log. */
 
 /** The limit of a tenant's day, as the file of a host says: a fact. */
 export type DayLimit = Readonly<{ limitNanoUsd: number; trancheNanoUsd: number }>;

@@ -4,10 +4,11 @@ import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
 import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
 import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
 import { validateInputs } from '../chassis/catalog/inputs.ts';
+import type { CatalogNames } from '../chassis/catalog/known-names.ts';
 import { workersOf } from '../chassis/catalog/plan-agents.ts';
 import type { PlanViolation } from '../chassis/catalog/plan-violation.ts';
 import type { Violation } from '../chassis/catalog/problem.ts';
-import { type CatalogNames, validatePlan } from '../chassis/catalog/rules.ts';
+import { validatePlan } from '../chassis/catalog/rules.ts';
 import { memberWhere } from '../chassis/expressions/template.ts';
 import type { PlanRequest } from './state.ts';
 

@@ -1,10 +1,4 @@
-/**
- * Tasks that are made of others: a fan-out, a review, a loop. Each is a task like any other from outside; what happens
- * within follows from its children, which are tasks too.
- */
-
 import { event, json, text } from '../../schemas/event.ts';
-import type { JsonValue } from '../../schemas/json.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { childrenOf } from './children.ts';
@@ -12,19 +6,13 @@ import { settleFanOut } from './fan-out.ts';
 import { settleLoop } from './loop.ts';
 import { settleReview } from './review.ts';
 import { type At, cancelChildren, settleSpread } from './spread.ts';
-import {
-  findTask,
-  isComposite,
-  isRunning,
-  type SupervisorState,
-  type TaskFailure,
-} from './state.ts';
+import { findTask, isComposite, isRunning, type SupervisorState } from './state.ts';
+import type { Verdict } from './verdict.ts';
 
-/** What a task that is made of others comes to; undefined while it goes on. */
-export type Verdict =
-  | Readonly<{ output: JsonValue }>
-  | Readonly<{ failure: Omit<TaskFailure, 'retryable' | 'seed'> }>
-  | undefined;
+/**
+ * Tasks that are made of others: a fan-out, a review, a loop. Each is a task like any other from outside; what happens
+ * within follows from its children, which are tasks too.
+ */
 
 /** Looks at every such task that began: more children, or its end. */
 export function settleComposites(proposal: Proposal<SupervisorState>, at: At): void {

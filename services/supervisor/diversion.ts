@@ -3,7 +3,7 @@
 import { event, text } from '../../schemas/event.ts';
 import { sortedEntries } from '../chassis/effects/member.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
-import type { Denial } from './pool/permits.ts';
+import type { Denial } from './pool/permit.ts';
 import { policyOf, standIn, templateOf } from './recovery.ts';
 import { abandon } from './retry.ts';
 import { findTask, isRunning, type SupervisorState, type TaskState } from './state.ts';

@@ -4,7 +4,6 @@ import type { FanOut, TaskDefinition } from '../../schemas/definitions/plan.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import { childrenOf } from './children.ts';
-import type { Verdict } from './composite.ts';
 import { evaluateIn } from './scope.ts';
 import {
   type BranchOutcome,
@@ -13,6 +12,7 @@ import {
   type TaskFailure,
   type TaskState,
 } from './state.ts';
+import type { Verdict } from './verdict.ts';
 
 /** What each branch sees besides what the task sees; or why there can be none. */
 export function branchScopes(

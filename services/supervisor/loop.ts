@@ -5,9 +5,9 @@ import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
 import { childrenOf, expand } from './children.ts';
-import type { Verdict } from './composite.ts';
 import { evaluateIn, expressionFailure } from './scope.ts';
 import { isSettled, type LoopState, type SupervisorState, type TaskState } from './state.ts';
+import type { Verdict } from './verdict.ts';
 
 export const noLoop: LoopState = {
   iterations: 0,

@@ -1,16 +1,16 @@
+import { type DataOf, event, type SeenEvent } from '../../schemas/event.ts';
+import { attemptsOf } from '../../state-machines/task/task-machine.ts';
+import { memberOf, withMember } from '../chassis/effects/member.ts';
+import { choicesOf, refusalOf } from '../chassis/effects/questions.ts';
+import type { Proposal } from '../chassis/protocol/proposal.ts';
+import { addressOf } from '../chassis/protocol/service-logic.ts';
+import { chainOf } from './delegation.ts';
+import type { AttemptName, KnownQuestion, SupervisorState, TaskState } from './state.ts';
+
 /**
  * What the supervisor knows of questions to people: which answers do not count, which it records; and for how long a
  * task waited, which is no time of its own.
  */
-
-import { type DataOf, event, type SeenEvent } from '../../schemas/event.ts';
-import { attemptsOf } from '../../state-machines/task/task-machine.ts';
-import { memberOf, withMember } from '../chassis/effects/member.ts';
-import { type AskedQuestion, choicesOf, refusalOf } from '../chassis/effects/questions.ts';
-import type { Proposal } from '../chassis/protocol/proposal.ts';
-import { addressOf } from '../chassis/protocol/service-logic.ts';
-import { chainOf } from './delegation.ts';
-import type { SupervisorState, TaskState } from './state.ts';
 
 type Stray = DataOf<'person.answer-refused'>;
 export type PersonEvent = SeenEvent<
@@ -20,15 +20,6 @@ export type PersonEvent = SeenEvent<
   | 'person.settled'
   | 'person.answer-refused'
 >;
-
-type Attempt = Readonly<{ task: string; attempt: number }>;
-
-/** `answeredBy` is of the answer that counts so far; `above` are the attempts that wait for the task, which an agent made. */
-export type KnownQuestion = AskedQuestion &
-  Readonly<{ task: string; answeredBy?: string; above?: readonly Attempt[] }>;
-
-/** One task waits for answers since then; its deadline is later by so much. */
-export type Waiting = Readonly<{ attempt: number; questions: number; sinceMs: number }>;
 
 const withStray = (state: SupervisorState, stray: Stray): SupervisorState => ({
   ...state,
@@ -59,7 +50,7 @@ function asked(state: SupervisorState, seen: SeenEvent<'person.asked'>): Supervi
 
 /** The time of the attempt stands still from now on. */
 const asleep =
-  ({ attempt }: Attempt, atMs: number) =>
+  ({ attempt }: AttemptName, atMs: number) =>
   (one: TaskState): TaskState => {
     const { waiting } = one;
     const sinceMs = waiting?.attempt === attempt ? waiting.sinceMs : atMs;

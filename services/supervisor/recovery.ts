@@ -1,12 +1,3 @@
-/**
- * What follows from a failed attempt of an agent whose template says how it is healed: restarts, then whoever takes
- * over, then a person. The plan's own count of attempts has no say then.
- *
- * H1 Each step is made as often as the policy says: a task has at most 1 + restart + replaceWith + escalate attempts.
- * H2 Nobody begins anew after a call that must not be made twice; only who goes on from what is recorded follows it.
- * H3 Nothing follows what a person has decided.
- */
-
 import { type ContentDraft, type DataOf, json, type SeenEvent } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { attemptsOf } from '../../state-machines/task/task-machine.ts';
@@ -18,25 +9,28 @@ import {
   type Tried,
   triedMax,
 } from '../chassis/effects/tried.ts';
-import { isComposite, type SupervisorState, type TaskFailure, type TaskState } from './state.ts';
+import {
+  isComposite,
+  type Ladder,
+  type LadderStep,
+  type SupervisorState,
+  type TaskFailure,
+  type TaskState,
+} from './state.ts';
 
-type Step = NonNullable<DataOf<'task.retry-scheduled'>['recovery']>['step'];
+/**
+ * What follows from a failed attempt of an agent whose template says how it is healed: restarts, then whoever takes
+ * over, then a person. The plan's own count of attempts has no say then.
+ *
+ * H1 Each step is made as often as the policy says: a task has at most 1 + restart + replaceWith + escalate attempts.
+ * H2 Nobody begins anew after a call that must not be made twice; only who goes on from what is recorded follows it.
+ * H3 Nothing follows what a person has decided.
+ */
 
-/** How often each step was made, who works now, and what was tried, oldest first. */
-export type Ladder = Readonly<{
-  step: Step;
-  counts: Readonly<Record<Step, number>>;
-  agent?: string;
-  model?: string;
-  /** Another agent has worked for the task: its own would begin anew. */
-  strayed?: true;
-  tried: readonly Tried[];
-}>;
-
-export type Rung = Readonly<{ step: Step; count: number; agent?: string; model?: string }>;
+export type Rung = Readonly<{ step: LadderStep; count: number; agent?: string; model?: string }>;
 
 const noSteps = { restart: 0, replace: 0, escalate: 0 } as const;
-const noLadder: Omit<Ladder, 'step'> & { step?: Step } = { counts: noSteps, tried: [] };
+const noLadder: Omit<Ladder, 'step'> & { step?: LadderStep } = { counts: noSteps, tried: [] };
 
 /** Who works for the task now: the plan's agent, or who took over. */
 export const workerOf = ({ definition, ladder }: TaskState): string =>

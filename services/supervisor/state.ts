@@ -14,11 +14,11 @@ import { attemptsOf } from '../../state-machines/task/task-machine.ts';
 import type { GoalScope } from '../chassis/catalog/goal-scope.ts';
 import type { RecoveryPolicy } from '../chassis/catalog/recovery-policy.ts';
 import type { Members } from '../chassis/effects/member.ts';
+import type { AskedQuestion } from '../chassis/effects/questions.ts';
 import type { SortedPairs } from '../chassis/effects/sorted-pairs.ts';
-import type { Denial, GoalTraits, Permit } from './pool/permits.ts';
+import type { Tried } from '../chassis/effects/tried.ts';
+import type { Denial, GoalTraits, Permit } from './pool/permit.ts';
 import type { PoolLog } from './pool/pool-log.ts';
-import type { KnownQuestion, Waiting } from './questions.ts';
-import type { Ladder } from './recovery.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
 
@@ -221,3 +221,25 @@ export const isSettled = ({ machine }: Pick<TaskState, 'machine'>): boolean =>
 /** Whether the time of the attempt stands still, because its agent, or a delegate of it, waits for a person. */
 export const isWaiting = ({ waiting, machine }: TaskState): boolean =>
   waiting !== undefined && machine.value === 'scheduled' && attemptsOf(machine) === waiting.attempt;
+
+export type AttemptName = Readonly<{ task: string; attempt: number }>;
+
+/** `answeredBy` is of the answer that counts so far; `above` are the attempts that wait for the task, which an agent made. */
+export type KnownQuestion = AskedQuestion &
+  Readonly<{ task: string; answeredBy?: string; above?: readonly AttemptName[] }>;
+
+/** One task waits for answers since then; its deadline is later by so much. */
+export type Waiting = Readonly<{ attempt: number; questions: number; sinceMs: number }>;
+
+export type LadderStep = NonNullable<DataOf<'task.retry-scheduled'>['recovery']>['step'];
+
+/** How often each step was made, who works now, and what was tried, oldest first. */
+export type Ladder = Readonly<{
+  step: LadderStep;
+  counts: Readonly<Record<LadderStep, number>>;
+  agent?: string;
+  model?: string;
+  /** Another agent has worked for the task: its own would begin anew. */
+  strayed?: true;
+  tried: readonly Tried[];
+}>;

@@ -1,34 +1,16 @@
-/**
- * An attempt that an error policy has made: it goes on from what is recorded with new allowances, its model is told
- * what failed, and where nobody else is left a person says what becomes of it.
- */
-
 import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
-import { type ContentDraft, type DataOf, json, type SeenEvent, text } from '../../schemas/event.ts';
+import { type ContentDraft, json, type SeenEvent, text } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { type Tried, triedIn } from '../chassis/effects/tried.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
 import { valueProblem } from '../chassis/value-problems.ts';
 import { failed, type Move } from './move.ts';
-import type { AgentEntry, Failure, Question, ToolCallEntry } from './state.ts';
+import type { AgentEntry, Failure, Question, Recovery, ToolCallEntry, Verdict } from './state.ts';
 
-type Verdict = Readonly<{
-  what: 'retry' | 'give-up' | 'answer' | 'nobody';
-  by?: string;
-  answer?: JsonValue;
-  reason?: string;
-}>;
-
-/** `told` once the model has answered to the error; `stepsBefore` are those of attempts before. */
-export type Recovery = Readonly<{
-  step: NonNullable<DataOf<'task.scheduled'>['recovery']>['step'];
-  model?: string;
-  mayRetry?: boolean;
-  tried: readonly Tried[];
-  told?: true;
-  stepsBefore?: number;
-  verdict?: Verdict;
-}>;
+/**
+ * An attempt that an error policy has made: it goes on from what is recorded with new allowances, its model is told
+ * what failed, and where nobody else is left a person says what becomes of it.
+ */
 
 /** Why an attempt is made; nothing where no error policy made it. */
 export function recoveryIn(seen: SeenEvent<'task.scheduled'>): Pick<AgentEntry, 'recovery'> {

@@ -13,8 +13,8 @@ import { type Lineage, ofPlan } from '../chassis/effects/delegation.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
 import { type Members, memberOf } from '../chassis/effects/member.ts';
 import type { AskedQuestion } from '../chassis/effects/questions.ts';
+import type { Tried } from '../chassis/effects/tried.ts';
 import type { ContextLedger } from './context-window.ts';
-import type { Recovery } from './recovery.ts';
 
 export type FailureClass = DataOf<'task.failed'>['class'];
 
@@ -269,3 +269,21 @@ export function questionOfTimer(timer: string): string | undefined {
   if (!timer.startsWith(personPrefix)) return undefined;
   return timer.slice(personPrefix.length, timer.lastIndexOf('/'));
 }
+
+export type Verdict = Readonly<{
+  what: 'retry' | 'give-up' | 'answer' | 'nobody';
+  by?: string;
+  answer?: JsonValue;
+  reason?: string;
+}>;
+
+/** `told` once the model has answered to the error; `stepsBefore` are those of attempts before. */
+export type Recovery = Readonly<{
+  step: NonNullable<DataOf<'task.scheduled'>['recovery']>['step'];
+  model?: string;
+  mayRetry?: boolean;
+  tried: readonly Tried[];
+  told?: true;
+  stepsBefore?: number;
+  verdict?: Verdict;
+}>;

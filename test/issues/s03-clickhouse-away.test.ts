@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { approvalsTopic, sinksTopic } from '../../schemas/topics.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../../services/chassis/log/port.ts';
-import { storedTopics } from '../../services/event-store/sources.ts';
+import { storedTopics } from '../../services/event-store/stored-topics.ts';
 import { ClickHouseProxy, type Weather } from '../support/clickhouse-proxy.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { stackUnderTest } from '../support/live-stack.ts';

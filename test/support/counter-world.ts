@@ -18,13 +18,13 @@ import type { MemoryLog } from '../../services/chassis/log/memory/memory-log.ts'
 import { partitionOf } from '../../services/chassis/log/partition.ts';
 import type { LogPort, LogRecord } from '../../services/chassis/log/port.ts';
 import { type AcceptanceState, accept } from '../../services/chassis/protocol/acceptance.ts';
+import type { EventRecord } from '../../services/chassis/protocol/event-record.ts';
 import { canonical, sha256 } from '../../services/chassis/protocol/hash.ts';
 import {
   type CheckpointBody,
   parseHeader,
   type RecordBody,
 } from '../../services/chassis/protocol/record.ts';
-import type { EventRecord } from '../../services/chassis/protocol/seal.ts';
 import {
   foldEntry,
   newEntry,

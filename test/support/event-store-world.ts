@@ -25,7 +25,7 @@ import type { AnyLogic, ServiceLogic } from '../../services/chassis/protocol/ser
 import type { EventTable } from '../../services/event-store/clickhouse.ts';
 import { createEventStore, type EventStore } from '../../services/event-store/event-store.ts';
 import type { EventRow } from '../../services/event-store/row.ts';
-import { storedTopics } from '../../services/event-store/sources.ts';
+import { storedTopics } from '../../services/event-store/stored-topics.ts';
 import { keepingLogger, quietPorts } from './quiet-ports.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

@@ -65,3 +65,31 @@ test('only the fold knows how XState is called; machines only describe', () => {
   expect(machines.length).toBeGreaterThan(4);
   expect(machines.filter(({ text }) => forbidden.test(text)).map(({ path }) => path)).toEqual([]);
 });
+
+/** Files that reach themselves by imports, also where only types are taken: which of them comes first nobody could say. */
+function circles(): string[][] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of project.filter(({ from }) => !from.startsWith('test/')))
+    next.set(from, [...(next.get(from) ?? []), to]);
+  const reached = (start: string): ReadonlySet<string> => {
+    const seen = new Set<string>();
+    const open = [...(next.get(start) ?? [])];
+    for (let file = open.pop(); file !== undefined; file = open.pop()) {
+      if (seen.has(file)) continue;
+      seen.add(file);
+      open.push(...(next.get(file) ?? []));
+    }
+    return seen;
+  };
+  const reach = new Map([...next.keys()].map((file) => [file, reached(file)]));
+  return [...reach]
+    .filter(([file, all]) => all.has(file))
+    .map(([file, all]) =>
+      [file, ...[...all].filter((other) => reach.get(other)?.has(file))].sort(),
+    );
+}
+
+test('no file imports itself in a circle', () => {
+  expect(project.length).toBeGreaterThan(1_000);
+  expect(circles()).toEqual([]);
+});

@@ -8,9 +8,9 @@ import type {
 } from '../../../schemas/definitions/agent.ts';
 import type { Template } from '../../../schemas/definitions/plan.ts';
 import { expressionViolations, sourceViolations } from './expression-rules.ts';
+import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './known-names.ts';
 import { askPerson } from './person-tool.ts';
 import type { Violation } from './problem.ts';
-import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './rules.ts';
 import type { SchemaCheck } from './tool-rules.ts';
 
 /** Every rule that `agent` breaks; an empty list when it may be used. */

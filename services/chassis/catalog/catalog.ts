@@ -10,10 +10,10 @@ import type { McpServerDefinition } from '../../../schemas/definitions/mcp-serve
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import { givesPermits, type PoolDefinition } from '../../../schemas/definitions/pool.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
+import type { CatalogNames } from './known-names.ts';
 import { withDelegates, workersOfPlan } from './plan-agents.ts';
 import type { CatalogProblem } from './problem.ts';
 import { replacementModelsOf } from './recovery-policy.ts';
-import type { CatalogNames } from './rules.ts';
 
 export type CatalogParts = Readonly<{
   plans: Readonly<Record<string, PlanDefinition>>;

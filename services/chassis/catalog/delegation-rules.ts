@@ -8,10 +8,10 @@
 import type { AgentDefinition } from '../../../schemas/definitions/agent.ts';
 import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import { delegate, handoff } from './delegation-tools.ts';
+import { under, unknownNames } from './known-names.ts';
 import { withDelegates } from './plan-agents.ts';
 import type { Violation } from './problem.ts';
 import { replacementsOf } from './recovery-policy.ts';
-import { under, unknownNames } from './rules.ts';
 
 /** `names` are all that can be named, also those whose files are broken. */
 export type Known = Readonly<{

@@ -5,8 +5,8 @@
 
 import type { GoalRule } from '../../../schemas/definitions/goal-rule.ts';
 import { memberOf } from '../effects/member.ts';
+import { type CatalogNames, unknownNames } from './known-names.ts';
 import type { Violation } from './problem.ts';
-import { type CatalogNames, unknownNames } from './rules.ts';
 
 export type RuledGoal = Readonly<{
   tenant: string;

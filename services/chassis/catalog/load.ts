@@ -24,9 +24,10 @@ import {
   readSource,
 } from './directory.ts';
 import { namedRules, validateGoalRule } from './goal-rules.ts';
+import type { CatalogNames } from './known-names.ts';
 import { type CatalogProblem, compareProblems, formatProblems, type Violation } from './problem.ts';
 import { createRegistry, type Entry, type Registry } from './registry.ts';
-import { type CatalogNames, validatePlan } from './rules.ts';
+import { validatePlan } from './rules.ts';
 import { definitionReaders, type Reader } from './schema.ts';
 import { schemaCheck, validateServer, validateTool } from './tool-rules.ts';
 import {

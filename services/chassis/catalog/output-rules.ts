@@ -2,8 +2,8 @@
 
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import { sourceViolations } from './expression-rules.ts';
+import { type CatalogNames, under, unknownName } from './known-names.ts';
 import type { Violation } from './problem.ts';
-import { type CatalogNames, under, unknownName } from './rules.ts';
 
 /** Every rule that `output` breaks; paths begin at it. */
 export function outputViolations(plan: PlanDefinition, catalog: CatalogNames): Violation[] {

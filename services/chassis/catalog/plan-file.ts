@@ -2,8 +2,9 @@
 
 import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import { readSource } from './directory.ts';
+import type { CatalogNames } from './known-names.ts';
 import type { CatalogProblem } from './problem.ts';
-import { type CatalogNames, validatePlan } from './rules.ts';
+import { validatePlan } from './rules.ts';
 import { definitionReaders } from './schema.ts';
 import { completePlan } from './written.ts';
 

@@ -3,8 +3,8 @@
 import type { PlanDefinition, TaskDefinition } from '../../../schemas/definitions/plan.ts';
 import { expressionViolations, sourceViolations } from './expression-rules.ts';
 import { givenViolations } from './given-names.ts';
+import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './known-names.ts';
 import type { Violation } from './problem.ts';
-import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './rules.ts';
 import { patternViolations } from './task-rules.ts';
 
 /**

@@ -1,31 +1,22 @@
-/**
- * What a schema cannot say of a plan: that its tasks can be run in some order, and that everything
- * it names is there. Pure: the planner asks the same of every plan before it accepts it.
- */
-
 import type {
   PlanDefinition,
   PlanInput,
   TaskDefinition,
 } from '../../../schemas/definitions/plan.ts';
-import { nearest } from '../words/nearest.ts';
 import { findCycle } from './cycle.ts';
 import { expressionViolations } from './expression-rules.ts';
 import { givenViolations, shapeViolations } from './given-names.ts';
 import { fitsType, indefinite } from './inputs.ts';
+import { type CatalogNames, duplicates, under, unknownName, unknownNames } from './known-names.ts';
 import { outputViolations } from './output-rules.ts';
 import type { Violation } from './problem.ts';
 import { replanViolations } from './replan-rules.ts';
 import { patternViolations } from './task-rules.ts';
 
-/** What a plan, an agent or a tool may refer to: names only, so that it fits into a fact. */
-export type CatalogNames = Readonly<{
-  pools: readonly string[];
-  agents: readonly string[];
-  tools: readonly string[];
-  models: readonly string[];
-  mcpServers: readonly string[];
-}>;
+/**
+ * What a schema cannot say of a plan: that its tasks can be run in some order, and that everything
+ * it names is there. Pure: the planner asks the same of every plan before it accepts it.
+ */
 
 /** Every rule that `plan` breaks, in its own order; an empty list when it may run. */
 export function validatePlan(plan: PlanDefinition, catalog: CatalogNames): Violation[] {
@@ -43,44 +34,6 @@ export function validatePlan(plan: PlanDefinition, catalog: CatalogNames): Viola
     ...outputViolations(plan, catalog).map(under('output')),
     ...replanViolations(plan, catalog).map(under('replan')),
   ];
-}
-
-/** Names of `names` that `known` does not have; the path of each is its index. */
-export function unknownNames(
-  names: readonly string[],
-  known: readonly string[],
-  noun: string,
-): Violation[] {
-  return names.flatMap((name, index) => unknownName(name, known, noun).map(under(index)));
-}
-
-/** The violation of a name that is not there, at an empty path; none if it is. */
-export function unknownName(name: string, known: readonly string[], noun: string): Violation[] {
-  if (known.includes(name)) return [];
-  const shown = [...new Set(known)].sort().slice(0, 30).join(', ');
-  const hint = meant(name, known);
-  const fix = shown === '' ? `There is no ${noun} yet: add one.` : `${hint}Use one of: ${shown}.`;
-  return [{ path: [], reason: `There is no ${noun} "${name}".`, fix }];
-}
-
-/** A guess at what a misspelt name was to be, as a sentence; nothing where none is near. */
-export function meant(name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
-  return near === undefined ? '' : `Did you mean "${near}"? `;
-}
-
-/** Ids that stand more than once; the path of each is the index of the repeat. */
-export function duplicates(ids: readonly string[], noun: string): Violation[] {
-  return ids.flatMap((id, index) => {
-    if (ids.indexOf(id) === index) return [];
-    const reason = `There is another ${noun} "${id}" above.`;
-    return [{ path: [index], reason, fix: `Give each ${noun} an id of its own.` }];
-  });
-}
-
-/** Puts violations of a part under the part's place in the whole. */
-export function under(...prefix: readonly (string | number)[]): (found: Violation) => Violation {
-  return (found) => ({ ...found, path: [...prefix, ...found.path] });
 }
 
 type PlacedTask = Readonly<{

@@ -13,8 +13,8 @@ import planSchema from '../../../schemas/definitions/plan.v1.json' with { type: 
 import poolsSchema from '../../../schemas/definitions/pools.v1.json' with { type: 'json' };
 import toolSchema from '../../../schemas/definitions/tool.v1.json' with { type: 'json' };
 import type { JsonValue } from '../../../schemas/json.ts';
+import { meant } from './known-names.ts';
 import type { Violation } from './problem.ts';
-import { meant } from './rules.ts';
 import type {
   WrittenAgent,
   WrittenModels,

@@ -3,9 +3,9 @@
 import type { FanOut, TaskDefinition } from '../../../schemas/definitions/plan.ts';
 import { limits } from '../../../schemas/limits.ts';
 import { expressionViolations, sourceViolations } from './expression-rules.ts';
+import { type CatalogNames, duplicates, under, unknownName } from './known-names.ts';
 import { workersOf } from './plan-agents.ts';
 import type { Violation } from './problem.ts';
-import { type CatalogNames, duplicates, under, unknownName } from './rules.ts';
 
 /** Every rule that the task's pattern breaks; paths begin at the task. */
 export function patternViolations(task: TaskDefinition, catalog: CatalogNames): Violation[] {

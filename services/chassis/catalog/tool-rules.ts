@@ -6,8 +6,8 @@ import type { ToolDefinition } from '../../../schemas/definitions/tool.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { toError } from '../errors.ts';
 import { builtInTools } from './built-in-tools.ts';
+import { type CatalogNames, under, unknownName } from './known-names.ts';
 import type { Violation } from './problem.ts';
-import { type CatalogNames, under, unknownName } from './rules.ts';
 
 /** Says why a value is not a JSON Schema that can be used; undefined if it is one. */
 export type SchemaCheck = (schema: JsonObject) => string | undefined;

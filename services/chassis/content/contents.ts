@@ -1,6 +1,6 @@
 import type { Content } from '../../../schemas/event.ts';
+import type { EventRecord } from '../protocol/event-record.ts';
 import type { RecordBody } from '../protocol/record.ts';
-import type { EventRecord } from '../protocol/seal.ts';
 
 /** The contents of a record, wherever they stand in it. Owns no rule about what they mean. */
 

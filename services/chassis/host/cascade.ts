@@ -3,7 +3,8 @@ import { placedAt } from '../protocol/fusing.ts';
 import type { BatchPlace, InputBody, TurnBody } from '../protocol/record.ts';
 import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
-import type { DecidedTurn, Decider } from './decider.ts';
+import type { DecidedTurn } from './decided-turn.ts';
+import type { Decider } from './decider.ts';
 import type { HostedService } from './ports.ts';
 import { type Slot, sharedCoreFold } from './slot.ts';
 

@@ -14,14 +14,12 @@ import type { SessionCore } from '../protocol/session-core.ts';
 import { buildTurn } from '../protocol/turn.ts';
 import { own } from '../telemetry/gen-ai.ts';
 import type { Caution } from './caution.ts';
+import type { DecidedTurn } from './decided-turn.ts';
 import { earlier } from './early.ts';
 import type { HostIdentity, Ownership } from './ownership.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import type { Slot } from './slot.ts';
 import { voidPoison } from './void-turns.ts';
-
-/** A turn that was decided and is not in the log yet. */
-export type DecidedTurn = Readonly<{ id: string; body: TurnBody; traceparent: string }>;
 
 /** Facts that the chassis itself brings to a decision. */
 export type ChassisFacts = Pick<FactsInput, 'delivered' | 'refused' | 'lost'>;

@@ -3,7 +3,7 @@ import { foreseeing, placedAt, type UnplacedRecord } from '../protocol/fusing.ts
 import type { PlacedRecord } from '../protocol/record.ts';
 import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import { foldCore, type SessionCore } from '../protocol/session-core.ts';
-import type { DecidedTurn } from './decider.ts';
+import type { DecidedTurn } from './decided-turn.ts';
 import type { EffectTable } from './effects.ts';
 import type { HostedService } from './ports.ts';
 import { foldSeat, type Slot, sharedCoreFold } from './slot.ts';

@@ -3,16 +3,19 @@ import type { PartitionName } from '../log/port.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
 import type { CallNote } from '../telemetry/span-attributes.ts';
 import { CallNotes } from './call-notes.ts';
-import type { PartitionParts } from './partition-parts.ts';
+import type { HostIdentity } from './ownership.ts';
+import type { HostPorts } from './ports.ts';
+
+type Parts = Readonly<{ ports: HostPorts; identity: HostIdentity }>;
 
 /** What is counted of one partition: how long it takes to have it, and what this process writes into it. */
 export class PartitionWatch {
-  private readonly parts: Pick<PartitionParts, 'ports' | 'identity'>;
+  private readonly parts: Parts;
   private readonly at: PartitionName;
   private readonly notes: CallNotes;
   private beganAtMs: number | undefined;
 
-  constructor(at: PartitionName, parts: Pick<PartitionParts, 'ports' | 'identity'>) {
+  constructor(at: PartitionName, parts: Parts) {
     this.at = at;
     this.parts = parts;
     this.notes = new CallNotes(parts.ports);

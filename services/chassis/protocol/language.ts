@@ -1,7 +1,7 @@
 import { eventSchemas } from '../../../schemas/generated/schemas.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type Upcasts, upcasts } from '../../../schemas/upcasts.ts';
-import type { EventRecord } from './seal.ts';
+import type { EventRecord } from './event-record.ts';
 
 /**
  * Which events a release understands (DESIGN 3.14, "Upgrades"). What it does not understand was written by a newer one:

@@ -4,7 +4,7 @@ import type { PlanDefinition } from '../../../schemas/definitions/plan.ts';
 import type { ToolDefinition, ToolRisk } from '../../../schemas/definitions/tool.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { LongreinError } from '../errors.ts';
-import type { EventRecord } from './seal.ts';
+import type { EventRecord } from './event-record.ts';
 
 /** Changes of what a session pinned, for whoever folds it otherwise than it went: forks and backtests. */
 

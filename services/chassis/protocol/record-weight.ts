@@ -1,5 +1,5 @@
+import type { EventRecord } from './event-record.ts';
 import type { RecordBody } from './record.ts';
-import type { EventRecord } from './seal.ts';
 
 /** What a record and an event take beside their contents, in bytes: as measured, rounded. */
 const recordBytes = 400;

@@ -1,6 +1,6 @@
 import type { Content, EventAddress } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { EventRecord } from './seal.ts';
+import type { EventRecord } from './event-record.ts';
 
 /**
  * Records of a session log (DESIGN 2 and 3). A record is an input, a turn, a checkpoint or an epoch. Its headers

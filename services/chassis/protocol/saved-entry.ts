@@ -1,9 +1,9 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
 import { toError } from '../errors.ts';
+import type { EventRecord } from './event-record.ts';
 import { releaseLanguage } from './language.ts';
 import type { CheckpointBody } from './record.ts';
-import type { EventRecord } from './seal.ts';
 import {
   newEntry,
   restoreEntry,

@@ -1,17 +1,8 @@
 import type { Content, ContentDraft, Draft } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { EventRecord } from './event-record.ts';
 import { canonical, hashWith, quoted, sha256 } from './hash.ts';
 import { type Language, releaseLanguage } from './language.ts';
-
-/** An event as it stands in a record. */
-export type EventRecord = Readonly<{
-  type: string;
-  version: number;
-  data: JsonObject;
-  content?: Readonly<Record<string, Content>>;
-  /** The only services that have to understand it, where its schema names them: others pass it by. */
-  readers?: readonly string[];
-}>;
 
 /** Salts of the sessions that were asked for last: one session's come in rows. */
 const salts = new Map<string, string>();

@@ -1,5 +1,5 @@
 import type { EventAddress, EventType, SeenEvent } from '../../../schemas/event.ts';
-import type { EventRecord } from './seal.ts';
+import type { EventRecord } from './event-record.ts';
 
 type Source = Readonly<{ service: string; incarnation: string; atMs: number }>;
 

@@ -1,6 +1,6 @@
+import type { EventRecord } from './event-record.ts';
 import type { Language } from './language.ts';
 import type { PlacedRecord } from './record.ts';
-import type { EventRecord } from './seal.ts';
 
 /**
  * Why this release decides no more in a session (DESIGN 3.14): it holds something that only a newer release understands.

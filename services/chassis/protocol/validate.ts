@@ -2,8 +2,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Draft } from '../../../schemas/event.ts';
 import { contentSchema } from '../../../schemas/generated/schemas.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
+import type { EventRecord } from './event-record.ts';
 import { type Language, releaseLanguage } from './language.ts';
-import type { EventRecord } from './seal.ts';
 
 /** Checks of events against their schemas. Compiled on first use, one validator per schema. */
 

@@ -1,7 +1,7 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import type { EventRecord } from '../protocol/event-record.ts';
 import { sha256 } from '../protocol/hash.ts';
-import type { EventRecord } from '../protocol/seal.ts';
 import { genAi, operations, own } from './gen-ai.ts';
 
 /** What spans say of calls and agents: names, hashes, tokens and money; never what was written. */

@@ -1,4 +1,5 @@
 /** `longrein events backfill`: what it needs of a host, and nothing more. */
+
 import type { ClickHouseClient } from '@clickhouse/client';
 import {
   boundsIfThere,
@@ -11,10 +12,10 @@ import type { LogPort } from '../../chassis/log/port.ts';
 import { quietLogger } from '../../chassis/telemetry/quiet-logger.ts';
 import { backfill, type PartitionBackfill } from '../../event-store/backfill/backfill.ts';
 import { migrate } from '../../event-store/migrations.ts';
-import { storedTopics } from '../../event-store/sources.ts';
+import { storedTopics } from '../../event-store/stored-topics.ts';
 import { contentKeysOf } from './config.ts';
-import type { Environment } from './context.ts';
 import { withLog } from './log-client.ts';
+import type { Environment } from './terminal.ts';
 
 /** Throws what the log and ClickHouse say. */
 export function runBackfill(

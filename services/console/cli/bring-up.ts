@@ -1,11 +1,12 @@
 /** The whole local stack: backing services, then hosts. What `up` and `demo` do. */
+
 import type { Report } from '../../../deploy/local/report.ts';
 import { up as startBacking } from '../../../deploy/local/stack.ts';
 import { readStack, type StackFile } from '../../../deploy/local/stack-file.ts';
 import { hostEnvironment, localSettings } from './config.ts';
-import type { Environment } from './context.ts';
 import { plannedHosts, runningShape, type Shape, surplusHosts } from './host-plan.ts';
 import { type HostState, startHosts, stopHosts } from './hosts.ts';
+import type { Environment } from './terminal.ts';
 
 export interface BringUpOptions {
   readonly environment: Environment;

@@ -1,9 +1,10 @@
 /** A client that may change ClickHouse: for `migrate`, `sample-data` and `events`. */
+
 import type { ClickHouseClient } from '@clickhouse/client';
 import { LongreinError } from '../../chassis/errors.ts';
 import { insertFailure } from '../../event-store/insert-failure.ts';
 import { readClickhouseAddress } from './config.ts';
-import type { Environment } from './context.ts';
+import type { Environment } from './terminal.ts';
 
 /** Runs the work and closes the client. Throws CLICKHOUSE_UNKNOWN and what `insertFailure` says. */
 export async function withClickhouse<T>(

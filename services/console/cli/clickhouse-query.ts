@@ -1,8 +1,9 @@
 /** Reads from ClickHouse over HTTP, and only reads: every query is sent with `readonly`. */
+
 import { errorCode } from '../../../deploy/local/files.ts';
 import { LongreinError, toError } from '../../chassis/errors.ts';
 import { type ClickhouseAddress, readClickhouseAddress } from './config.ts';
-import type { Environment } from './context.ts';
+import type { Environment } from './terminal.ts';
 
 export interface Query {
   readonly sql: string;

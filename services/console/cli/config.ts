@@ -1,4 +1,5 @@
 /** What commands read from the environment: the only place in this folder that sees it. */
+
 import { join, resolve } from 'node:path';
 import { type LocalSettings, readSettings } from '../../../deploy/local/config.ts';
 import { withoutCredentials } from '../../../deploy/local/probes.ts';
@@ -8,7 +9,7 @@ import { packageRoot } from '../../chassis/config/package-root.ts';
 import type { ContentKeys, ContentSeal } from '../../chassis/content/content-keys.ts';
 import { keySettingsOf, openContentKeys } from '../../chassis/content/open-keys.ts';
 import { LongreinError } from '../../chassis/errors.ts';
-import type { Environment } from './context.ts';
+import type { Environment } from './terminal.ts';
 
 export const processEnvironment: Environment = process.env;
 

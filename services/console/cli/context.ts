@@ -1,8 +1,7 @@
-/** What a command is given, and what a command is. */
 import type { ExitCode } from './exit-code.ts';
-import type { Terminal } from './terminal.ts';
+import type { Environment, Terminal } from './terminal.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** What a command is given, and what a command is. */
 
 export interface Context {
   readonly environment: Environment;

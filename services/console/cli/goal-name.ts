@@ -1,4 +1,4 @@
-import type { GoalName } from '../../client/session.ts';
+import type { GoalName } from '../../client/goal-name.ts';
 import { type Call, type OptionSpec, textOption } from './context.ts';
 
 /** What a goal is told from others of the same id by. */

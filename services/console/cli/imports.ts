@@ -1,9 +1,10 @@
 /** Sessions that were imported: one exported file each, in the state directory. */
+
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongreinError, toError } from '../../chassis/errors.ts';
 import { localSettings } from './config.ts';
-import type { Environment } from './context.ts';
+import type { Environment } from './terminal.ts';
 
 const directoryOf = (environment: Environment): string =>
   join(localSettings(environment).stateDir, 'imports');

@@ -1,4 +1,5 @@
 /** Opens a fork that goes on live: the only thing that a verb of `longrein replay` ever writes to the log. */
+
 import { randomBytes } from 'node:crypto';
 import { userInfo } from 'node:os';
 import {
@@ -18,8 +19,8 @@ import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
 import { headersOf } from '../../chassis/protocol/record.ts';
 import { blobDirOf, contentKeysOf } from './config.ts';
-import type { Environment } from './context.ts';
 import { withLog } from './log-client.ts';
+import type { Environment } from './terminal.ts';
 
 /** The schema that inputs are written with: the one of the input that the shared past begins with. */
 async function codecLike(log: LogPort, fork: LiveFork) {

@@ -4,7 +4,7 @@ import { createKafkaLog } from '../../chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
 import { Harness } from '../../client/harness.ts';
 import { readLogAddress } from './config.ts';
-import type { Environment } from './context.ts';
+import type { Environment } from './terminal.ts';
 
 /** Runs the work with an open log and closes it. */
 export async function withLog<T>(

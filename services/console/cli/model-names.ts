@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadCatalog } from '../../chassis/catalog/load.ts';
 import { packageRoot } from '../../chassis/config/package-root.ts';
 import { modelOf } from './config.ts';
-import type { Environment } from './context.ts';
+import type { Environment } from './terminal.ts';
 
 /** Every model that the catalog names: in models.yaml, or by an agent itself. */
 export function modelsNamed(environment: Environment): readonly string[] {

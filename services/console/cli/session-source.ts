@@ -1,14 +1,15 @@
 /** Finds a session by what a person wrote, and opens it where it is to be read from. */
+
 import { resolve } from 'node:path';
 import type { SessionSource } from '../../../replay-tools/read/source.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import { sessionId } from '../../chassis/protocol/ids.ts';
 import { queryClickhouse } from './clickhouse-query.ts';
 import { contentKeysOf, readClickhouseAddress, readLogAddress } from './config.ts';
-import type { Environment } from './context.ts';
 import { shortId } from './figures.ts';
 import { withLog } from './log-client.ts';
 import { asObjects, readRows } from './query-rows.ts';
+import type { Environment } from './terminal.ts';
 
 export const sourceNames = ['kafka', 'clickhouse', 'file'] as const;
 export type SourceName = (typeof sourceNames)[number];

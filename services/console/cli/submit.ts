@@ -1,8 +1,9 @@
 /** Follows a goal to its result, as lines. What `goal submit`, `goal follow` and `demo` share. */
+
+import type { GoalName } from '../../client/goal-name.ts';
 import type { GoalRequest } from '../../client/goal-request.ts';
 import type { Harness, Submitted } from '../../client/harness.ts';
 import type { GoalResult } from '../../client/result.ts';
-import type { GoalName } from '../../client/session.ts';
 import type { Update, WaitOptions } from '../../client/updates.ts';
 import { type LiveLine, LiveView } from './live-view.ts';
 import { TokenLines } from './token-lines.ts';

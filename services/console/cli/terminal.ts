@@ -2,8 +2,8 @@
  * Where a command writes: answers to standard output, progress and errors to standard error. Colour
  * and moving lines only where the stream is a terminal and NO_COLOR is not set.
  */
+
 import pico from 'picocolors';
-import type { Environment } from './context.ts';
 
 const { createColors } = pico;
 
@@ -52,3 +52,5 @@ export function processTerminal(environment: Environment): Terminal {
     errColors: createColors(mayColour(errIsTty, environment)),
   };
 }
+
+export type Environment = Readonly<Record<string, string | undefined>>;

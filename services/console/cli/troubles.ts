@@ -1,8 +1,8 @@
 /** What stands still in the log, for `status` and `doctor`. */
-import { LongreinError } from '../../chassis/errors.ts';
-import type { Environment } from './context.ts';
 
+import { LongreinError } from '../../chassis/errors.ts';
 import type { Trouble } from './log-state.ts';
+import type { Environment } from './terminal.ts';
 
 /** Reads it from the log; nothing where no host has made the topics yet. The broker must be there. */
 export async function readTroubles(

@@ -1,9 +1,9 @@
 import { sinksTopic } from '../../../schemas/topics.ts';
 import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
+import { textOf } from '../column-values.ts';
 import { storedName } from '../decide.ts';
 import { bodyOf, decodeRecord, isObject } from '../decoded-record.ts';
-import { textOf } from '../hot-columns.ts';
 import { sourcesOf } from '../session-context.ts';
 
 /** `topic/partition`, with the topic as rows call it -> offset after the last record that the event store has stored. */

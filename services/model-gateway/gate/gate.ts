@@ -8,8 +8,8 @@
  * G3 What waits is looked at again, first come first served, as soon as a call ends.
  */
 
+import type { NotAskedBecause } from '../not-asked.ts';
 import type { ModelOutcome } from '../providers/port.ts';
-import type { NotAskedBecause } from '../route.ts';
 import { Breaker } from './breaker.ts';
 import type { GateLimits, GateRules } from './rules.ts';
 import { Share } from './share.ts';

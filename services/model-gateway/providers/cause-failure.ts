@@ -10,7 +10,7 @@ import {
 } from 'ai';
 import { LongreinError } from '../../chassis/errors.ts';
 import { CannotEmbed } from './embedding.ts';
-import type { FailureKind } from './failure.ts';
+import type { FailureKind } from './failure-kind.ts';
 import { StreamCut } from './streamed.ts';
 
 const chainLengthMax = 8;

@@ -1,15 +1,16 @@
+import { APICallError } from 'ai';
+import { bodyErrorOf } from './body-error.ts';
+import { causeFailure } from './cause-failure.ts';
+import type { FailureKind } from './failure-kind.ts';
+import type { ModelFailure } from './port.ts';
+import { redact } from './redaction.ts';
+import { retryAfterMs } from './retry-after.ts';
+
 /**
  * Sorts what went wrong into the classes that policy decides on: by status code, machine-readable
  * error code and the code of the cause. Never by the words of a message, which providers change at
  * will.
  */
-
-import { APICallError } from 'ai';
-import { bodyErrorOf } from './body-error.ts';
-import { causeFailure } from './cause-failure.ts';
-import type { ModelFailure, ModelFailureClass } from './port.ts';
-import { redact } from './redaction.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 /** Who failed, and what must not be shown. */
 export type FailureContext = Readonly<{
@@ -18,14 +19,6 @@ export type FailureContext = Readonly<{
   secrets: readonly string[];
   keyVariable?: string | undefined;
   nowMs(): number;
-}>;
-
-/** What a class of failure means, before anything particular is known. */
-export type FailureKind = Readonly<{
-  code: string;
-  class: ModelFailureClass;
-  retryable: boolean;
-  fix?: string;
 }>;
 
 /** The failure that `thrown` means. Never throws. */

@@ -1,8 +1,3 @@
-/**
- * What a session has to do with pools that have limits: it asks for a place before an attempt
- * begins, and gives it back when the attempt has ended. A pool without limits is never asked.
- */
-
 import { type DataOf, type Draft, event, type SeenEvent } from '../../../schemas/event.ts';
 import { poolsTopic } from '../../../schemas/topics.ts';
 import { attemptsOf } from '../../../state-machines/task/task-machine.ts';
@@ -22,21 +17,12 @@ import {
 } from '../../chassis/protocol/service-logic.ts';
 import { templateOf } from '../recovery.ts';
 import { isRunning, isSettled, type SupervisorState, type TaskState } from '../state.ts';
+import type { Denial, GoalTraits, Permit } from './permit.ts';
 
-/** A place that a task has, or waits for. */
-export type Permit = Readonly<{
-  pool: string;
-  attempt: number;
-  /** Address of the event that asked for it. */
-  request: string;
-  /** It is given until then; absent while it is waited for. */
-  untilMs?: number;
-  /** The question can never reach the log of the pool. */
-  refused?: true;
-}>;
-
-/** What of its goal a session tells a pool; absent where it is as usual. */
-export type GoalTraits = Readonly<{ lane?: string; key?: string; priority?: 'high' | 'bulk' }>;
+/**
+ * What a session has to do with pools that have limits: it asks for a place before an attempt
+ * begins, and gives it back when the attempt has ended. A pool without limits is never asked.
+ */
 
 export const usualLane = 'normal';
 
@@ -106,9 +92,6 @@ export function foldPermits(permits: Members<Permit>, seen: SeenEvent): Members<
       return permits;
   }
 }
-
-/** An attempt that may not begin, because its agent's template is taken out. */
-export type Denial = DataOf<'permit.denied'>['tasks'][number];
 
 /** The denials after this event, by task; the same object where it is about none. */
 export function foldDenials(denials: Members<Denial>, seen: SeenEvent): Members<Denial> {

@@ -1,8 +1,9 @@
 /** Appending: order, offsets, what is refused and what is uncertain. */
+
 import { expect, test } from 'vitest';
 import { InvariantError } from '../../../services/chassis/errors.ts';
 import { AppendError } from '../../../services/chassis/log/append-error.ts';
-import type { Bench } from './log-contract.ts';
+import type { Bench } from './bench.ts';
 import { numbered, ReadWitness, record, text, upTo } from './log-witness.ts';
 
 const BULK_RECORDS = 10_000;

@@ -1,6 +1,7 @@
 /** Groups: who holds which partition. */
+
 import { expect, test } from 'vitest';
-import type { Bench } from './log-contract.ts';
+import type { Bench } from './bench.ts';
 import { eventually, GroupWitness, numbered, quiet, ReadWitness } from './log-witness.ts';
 
 function kept(before: readonly string[], after: readonly string[]): number {

@@ -1,33 +1,15 @@
-/** What every log must do. Run by one test file for each implementation. */
 import { afterEach, beforeEach, describe } from 'vitest';
-import type {
-  LogPort,
-  MembershipHandlers,
-  Reader,
-  ReaderHandlers,
-} from '../../../services/chassis/log/port.ts';
+import type { LogPort } from '../../../services/chassis/log/port.ts';
 import { appendContract } from './append-contract.ts';
+import type { Bench } from './bench.ts';
 import { groupContract } from './group-contract.ts';
 import { readContract } from './read-contract.ts';
 import { topicContract } from './topic-contract.ts';
 
+/** What every log must do. Run by one test file for each implementation. */
+
 /** One cluster; `connect` gives each program of a test a log of its own. */
 export type LogUnderTest = Readonly<{ connect(name: string): LogPort }>;
-
-/** What a test gets: a fresh topic each, and logs that are closed afterwards. */
-export type Bench = {
-  connect(name?: string): LogPort;
-  /** Creates a topic with a name of its own and returns the name. */
-  topic(partitions: number, config?: Record<string, string>): Promise<string>;
-  freshName(): string;
-  reader(log: LogPort, handlers: ReaderHandlers): Promise<Reader>;
-  join(
-    log: LogPort,
-    group: string,
-    topics: string[],
-    handlers: MembershipHandlers,
-  ): ReturnType<LogPort['join']>;
-};
 
 export function describeLog(name: string, open: () => LogUnderTest): void {
   describe(`the ${name} log`, () => {

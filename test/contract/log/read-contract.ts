@@ -1,8 +1,9 @@
 /** Reading: positions, pauses, and errors that are told instead of skipped. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { InvariantError, LongreinError } from '../../../services/chassis/errors.ts';
-import type { Bench } from './log-contract.ts';
+import type { Bench } from './bench.ts';
 import { eventually, numbered, quiet, ReadWitness, record, text, upTo } from './log-witness.ts';
 
 /** Longer than the longest wait of a reader at a broker grows to be. */

@@ -1,6 +1,7 @@
 /** Topics: creation, bounds, trimming. */
+
 import { expect, test } from 'vitest';
-import type { Bench } from './log-contract.ts';
+import type { Bench } from './bench.ts';
 import { eventually, numbered, ReadWitness } from './log-witness.ts';
 
 export function topicContract(bench: Bench): void {

@@ -9,7 +9,7 @@ import {
   topics,
 } from '../../../schemas/topics.ts';
 import { LongreinError } from '../../../services/chassis/errors.ts';
-import type { AppendFault } from '../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../services/chassis/log/memory/memory-network.ts';
 import type { Scheduler } from '../../../services/chassis/log/memory/scheduler.ts';
 import type { OutgoingRecord, PartitionName } from '../../../services/chassis/log/port.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';

@@ -8,7 +8,7 @@ import {
 import type { BlobPort } from '../../../services/chassis/content/blobs.ts';
 import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { LogRecord } from '../../../services/chassis/log/port.ts';
-import { storedTopics } from '../../../services/event-store/sources.ts';
+import { storedTopics } from '../../../services/event-store/stored-topics.ts';
 import type { LogLine } from '../../support/quiet-ports.ts';
 import type { TrimSeen } from './archive.ts';
 import { type Coverage, note } from './coverage.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
-import { storedTopics } from '../../../services/event-store/sources.ts';
+import { storedTopics } from '../../../services/event-store/stored-topics.ts';
 import type { LogImage, PartitionImage } from '../log-image.ts';
 import type { Violation } from './evidence.ts';
 

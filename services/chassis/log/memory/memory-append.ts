@@ -1,10 +1,11 @@
 /**
  * One append on its way through a cluster in memory: written or not, and what its sender is told.
  */
+
 import type { AppendError } from '../append-error.ts';
 import { appendFailed } from '../log-error.ts';
 import type { OutgoingRecord, PartitionName, Refusal } from '../port.ts';
-import type { AppendFault, MemoryCluster } from './memory-cluster.ts';
+import type { AppendFault, MemoryNetwork } from './memory-network.ts';
 
 const BATCH_OVERHEAD_BYTES = 61;
 const RECORD_OVERHEAD_BYTES = 8;
@@ -20,7 +21,7 @@ export type MemoryAppend = Readonly<{
 }>;
 
 /** Sends it: the request takes one turn of the scheduler, the answer another. */
-export function sendAppend(cluster: MemoryCluster, append: MemoryAppend): void {
+export function sendAppend(cluster: MemoryNetwork, append: MemoryAppend): void {
   const { fault } = append;
   const { delayMs, timeoutMs } = typeof fault === 'string' ? { delayMs: 0 } : fault;
   let answered = false;
@@ -36,7 +37,7 @@ export function sendAppend(cluster: MemoryCluster, append: MemoryAppend): void {
   cluster.scheduler.schedule(timeoutMs, () => answerOnce(failed(append, 'uncertain', 'no answer')));
 }
 
-function arrive(cluster: MemoryCluster, append: MemoryAppend): AppendAnswer {
+function arrive(cluster: MemoryNetwork, append: MemoryAppend): AppendAnswer {
   const { partition, records, fault } = append;
   if (fault === 'lost') return failed(append, 'uncertain', 'the connection was lost');
   if (fault === 'refused') return failed(append, 'not-allowed', 'not authorised');

@@ -4,25 +4,13 @@
  * Everything that happens between two programs goes through the scheduler, so a run depends on it
  * and on nothing else.
  */
+
 import type { LogRecord, OutgoingRecord, PartitionName } from '../port.ts';
 import { MemoryGroup } from './memory-group.ts';
 import { MemoryLog } from './memory-log.ts';
+import type { AppendFault, MemoryNetwork } from './memory-network.ts';
 import { MemoryTopics } from './memory-topics.ts';
 import { eventLoopScheduler, type Scheduler } from './scheduler.ts';
-
-/**
- * What becomes of an append. `ok`: written and acknowledged. `lost`: not written, outcome
- * uncertain. `lost-ack`: written, outcome uncertain. `refused`, `too-large`: not written, and the
- * caller is told so. With `delayMs` it is written that much later, and acknowledged, unless the caller was told
- * after `timeoutMs` that the outcome is uncertain.
- */
-export type AppendFault =
-  | 'ok'
-  | 'lost'
-  | 'lost-ack'
-  | 'refused'
-  | 'too-large'
-  | Readonly<{ delayMs: number; timeoutMs?: number }>;
 
 export type MemoryFaults = Readonly<{
   /** Asked once for each append, by the name of the program that sends it. */
@@ -42,14 +30,14 @@ export type MemoryClusterOptions = Readonly<{
   crashNoticedMs?: number;
 }>;
 
-export class MemoryCluster {
+export class MemoryCluster implements MemoryNetwork {
   readonly topics = new MemoryTopics();
   readonly scheduler: Scheduler;
   readonly crashNoticedMs: number;
   readonly #faults: MemoryFaults;
   readonly #nowMs: () => number;
   readonly #groups = new Map<string, MemoryGroup>();
-  readonly #logs = new Set<MemoryLog>();
+  readonly #logs = new Set<Pick<MemoryLog, 'notice'>>();
   #connections = 0;
 
   constructor(options: MemoryClusterOptions = {}) {
@@ -78,7 +66,6 @@ export class MemoryCluster {
     return partition?.read(partition.bounds.low, Number.POSITIVE_INFINITY) ?? [];
   }
 
-  /** For the logs of this cluster. */
   group(name: string): MemoryGroup {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
@@ -87,7 +74,6 @@ export class MemoryCluster {
     return group;
   }
 
-  /** For the logs of this cluster. */
   faultOf(
     partition: PartitionName,
     records: readonly OutgoingRecord[],
@@ -96,17 +82,13 @@ export class MemoryCluster {
     return this.#faults.append?.(partition, records, program) ?? 'ok';
   }
 
-  /**
-   * For the logs of this cluster: writes and lets every reader know. Undefined: no such partition.
-   */
   write(name: PartitionName, records: readonly OutgoingRecord[]): number | undefined {
     const baseOffset = this.topics.partition(name)?.append(records, this.#nowMs());
     if (baseOffset !== undefined) for (const log of this.#logs) log.notice(name);
     return baseOffset;
   }
 
-  /** For the logs of this cluster. */
-  forget(log: MemoryLog): void {
+  forget(log: Pick<MemoryLog, 'notice'>): void {
     this.#logs.delete(log);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The log port over a cluster in memory: what one program sees of it, until it closes or crashes.
  */
+
 import { InvariantError } from '../../errors.ts';
 import { appendFailed, logClosed, partitionKey, topicUnknown } from '../log-error.ts';
 import type {
@@ -15,12 +16,12 @@ import type {
   TopicSpec,
 } from '../port.ts';
 import { sendAppend } from './memory-append.ts';
-import type { MemoryCluster } from './memory-cluster.ts';
+import type { MemoryNetwork } from './memory-network.ts';
 import { MemoryReader } from './memory-reader.ts';
 
 export class MemoryLog implements LogPort {
   readonly name: string;
-  readonly #cluster: MemoryCluster;
+  readonly #cluster: MemoryNetwork;
   readonly #connection: number;
   readonly #readers = new Set<MemoryReader>();
   /** Member id to group. */
@@ -28,7 +29,7 @@ export class MemoryLog implements LogPort {
   #joins = 0;
   #state: 'open' | 'closed' | 'crashed' = 'open';
 
-  constructor(cluster: MemoryCluster, identity: { name: string; connection: number }) {
+  constructor(cluster: MemoryNetwork, identity: { name: string; connection: number }) {
     this.#cluster = cluster;
     this.name = identity.name;
     this.#connection = identity.connection;

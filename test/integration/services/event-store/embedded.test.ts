@@ -12,7 +12,7 @@ import type { EventTable } from '../../../../services/event-store/clickhouse.ts'
 import { openDatabase } from '../../../../services/event-store/database.ts';
 import { createEventStore } from '../../../../services/event-store/event-store.ts';
 import { migrate } from '../../../../services/event-store/migrations.ts';
-import { storedTopics } from '../../../../services/event-store/sources.ts';
+import { storedTopics } from '../../../../services/event-store/stored-topics.ts';
 import {
   type EmbeddedClickHouse,
   quietClient,

@@ -22,7 +22,7 @@ import type { RecordBody } from '../../../../services/chassis/protocol/record.ts
 import { openDatabase } from '../../../../services/event-store/database.ts';
 import { createEventStore } from '../../../../services/event-store/event-store.ts';
 import { migrate, readMigrations } from '../../../../services/event-store/migrations.ts';
-import { storedTopics } from '../../../../services/event-store/sources.ts';
+import { storedTopics } from '../../../../services/event-store/stored-topics.ts';
 import { ClickHouseProxy } from '../../../support/clickhouse-proxy.ts';
 import {
   type EmbeddedClickHouse,

@@ -11,7 +11,8 @@ import {
 import { canonical } from '../../../../services/chassis/protocol/hash.ts';
 import { canonicalText } from '../../../../services/event-store/canonical-text.ts';
 import { decodeRecord } from '../../../../services/event-store/decoded-record.ts';
-import { type Judgement, rowsOf } from '../../../../services/event-store/judgement.ts';
+import type { Judgement } from '../../../../services/event-store/judged-record.ts';
+import { rowsOf } from '../../../../services/event-store/judgement.ts';
 import { SessionFold } from '../../../../services/event-store/partition-fold.ts';
 import {
   epochBody,

@@ -7,7 +7,8 @@ import { canonical } from '../../../../services/chassis/protocol/hash.ts';
 import type { CheckpointBody } from '../../../../services/chassis/protocol/record.ts';
 import { encodeRow } from '../../../../services/event-store/columns.ts';
 import { decodeRecord } from '../../../../services/event-store/decoded-record.ts';
-import { countRows, type Judgement, rowsOf } from '../../../../services/event-store/judgement.ts';
+import type { Judgement } from '../../../../services/event-store/judged-record.ts';
+import { countRows, rowsOf } from '../../../../services/event-store/judgement.ts';
 import type { EventRow } from '../../../../services/event-store/row.ts';
 import {
   epochBody,

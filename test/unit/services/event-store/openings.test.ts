@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { sessionTopic, sinksTopic } from '../../../../schemas/topics.ts';
-import {
-  type AppendFault,
-  MemoryCluster,
-} from '../../../../services/chassis/log/memory/memory-cluster.ts';
+import { MemoryCluster } from '../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../../services/chassis/log/memory/memory-network.ts';
 import { openSinks } from '../../../../services/event-store/openings.ts';
 import { keepingLogger, quietPorts } from '../../../support/quiet-ports.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';

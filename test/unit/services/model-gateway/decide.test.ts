@@ -1,9 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DataOf, SeenEvent } from '../../../../schemas/event.ts';
-import { event, json, text, textOf } from '../../../../schemas/event.ts';
+import {
+  type DataOf,
+  event,
+  json,
+  type SeenEvent,
+  text,
+  textOf,
+} from '../../../../schemas/event.ts';
 import type { JsonValue } from '../../../../schemas/json.ts';
 import { addressOf } from '../../../../services/chassis/protocol/service-logic.ts';
-import { inputTokensMost, type Quote } from '../../../../services/model-gateway/budget.ts';
+import { inputTokensMost } from '../../../../services/model-gateway/budget.ts';
 import {
   callsToQuote,
   type ModelGatewayState,
@@ -12,6 +18,7 @@ import {
   requestOf,
 } from '../../../../services/model-gateway/decide.ts';
 import type { ModelMessage } from '../../../../services/model-gateway/providers/port.ts';
+import type { Quote } from '../../../../services/model-gateway/state.ts';
 import { BenchSession } from '../../../support/bench-session.ts';
 import {
   answered,

@@ -6,7 +6,7 @@ import {
   type ModelGatewayState,
   modelGatewayLogic,
 } from '../../../../services/model-gateway/decide.ts';
-import type { ModelGatewayFacts } from '../../../../services/model-gateway/facts.ts';
+import type { ModelGatewayFacts } from '../../../../services/model-gateway/gateway-facts.ts';
 import { BenchSession } from '../../../support/bench-session.ts';
 import {
   answered,

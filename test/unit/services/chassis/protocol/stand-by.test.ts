@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { event, type SeenEvent } from '../../../../../schemas/event.ts';
 import { decideEntry, noFacts } from '../../../../../services/chassis/protocol/decision.ts';
+import type { EventRecord } from '../../../../../services/chassis/protocol/event-record.ts';
 import type { PlacedRecord, TurnBody } from '../../../../../services/chassis/protocol/record.ts';
-import type { EventRecord } from '../../../../../services/chassis/protocol/seal.ts';
 import {
   foldEntry,
   newEntry,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Draft, event, text } from '../../../../../schemas/event.ts';
 import { eventSchemas } from '../../../../../schemas/generated/schemas.ts';
 import type { JsonObject } from '../../../../../schemas/json.ts';
-import type { EventRecord } from '../../../../../services/chassis/protocol/seal.ts';
+import type { EventRecord } from '../../../../../services/chassis/protocol/event-record.ts';
 import {
   problemOfDraft,
   problemOfEvent,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../../../schemas/limits.ts';
-import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-network.ts';
 import type { LogRecord, OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import {
   type AcceptanceState,

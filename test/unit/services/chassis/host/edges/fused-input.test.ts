@@ -3,7 +3,7 @@ import { event, type SeenEvent } from '../../../../../../schemas/event.ts';
 import { sessionTopic } from '../../../../../../schemas/topics.ts';
 import type { EffectJob, HostedService } from '../../../../../../services/chassis/host/ports.ts';
 import { createFixedCodec } from '../../../../../../services/chassis/log/codec.ts';
-import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-network.ts';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
 import type { OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import {

@@ -5,7 +5,7 @@ import {
   resultsTopic,
   sessionTopic,
 } from '../../../../../../schemas/topics.ts';
-import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-network.ts';
 import type { OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import { MemoryWorld } from '../../../../../support/memory-world.ts';
 import { startsOf, statusesOf, WorldProof } from '../../../../../support/world-proof.ts';

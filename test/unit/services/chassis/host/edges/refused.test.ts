@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-network.ts';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
 import type { OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 import {

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type AppendFault,
-  MemoryCluster,
-} from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
+import { MemoryCluster } from '../../../../../../services/chassis/log/memory/memory-cluster.ts';
+import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-network.ts';
 import type { LogPort, OutgoingRecord } from '../../../../../../services/chassis/log/port.ts';
 
 const partition = { topic: 'topic', partition: 0 };
