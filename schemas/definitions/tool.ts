@@ -15,6 +15,14 @@ export type ToolRunnerReference =
   | Readonly<{ kind: 'person' }>
   | Readonly<{ kind: 'agent' }>;
 
+/** When calls of a tool are turned away because it does not work. */
+export type ToolBreakerRules = Readonly<{
+  /** Calls in a row that fail for reasons that speak of the tool and not of the call. */
+  failuresMax: number;
+  /** How long no call is made then; doubles with each probe that fails. */
+  coolMs: number;
+}>;
+
 /** A tool as the registry knows it. `inputSchema` and `outputSchema` are JSON Schema objects. */
 export type ToolDefinition = Readonly<{
   name: string;
@@ -37,4 +45,6 @@ export type ToolDefinition = Readonly<{
   argumentBytesMax: number;
   /** Of the result as JSON text in UTF-8. */
   resultBytesMax: number;
+  /** Absent: calls are made whatever became of those before. */
+  breaker?: ToolBreakerRules;
 }>;

@@ -22,7 +22,7 @@ import {
 
 /** Codes of failures that say that nothing was run. */
 const notRunCodes: ReadonlySet<string> = new Set([
-  ...['CALL_CANCELLED', 'CALL_EXPIRED', 'TASK_ENDED', 'SESSION_ENDED'],
+  ...['CALL_CANCELLED', 'CALL_EXPIRED', 'TASK_ENDED', 'SESSION_ENDED', 'TOOL_SUSPENDED'],
 ]);
 
 const mayHaveRun = ({ failure, started }: ToolCallEntry): boolean =>

@@ -9,6 +9,7 @@ import {
 import type { Clock, EffectJob, Effects, Logger } from '../host/ports.ts';
 import type { Refused } from '../protocol/record.ts';
 import type { PreparedAnswer } from './prepared-answers.ts';
+import { ToolBreakers } from './tool-breakers.ts';
 import type { CallToRun } from './tool-claims.ts';
 import type { ToolFailure, ToolNotes, ToolOutcome, ToolRunner } from './tool-port.ts';
 
@@ -120,43 +121,50 @@ function preparedDraft(claim: Claim, prepared: PreparedAnswer | 'none') {
   return failed(claim, error, at);
 }
 
+type Control = Readonly<{ signal: AbortSignal; traceparent: string }>;
+
+/** Carries the call out, or turns it away where its tool does not work. */
+async function outcomeOf<S>(
+  { breakers, clock, runnerFor }: ToolEffectParts<S> & { breakers: ToolBreakers },
+  { claim, call, tenant }: Readonly<{ claim: Claim; call: CallToRun; tenant: string }>,
+  control: Control,
+): Promise<ToolOutcome> {
+  const { deadlineAtMs, call: callId, tool } = claim.data;
+  const { definition } = call;
+  const at = () => ({ call: callId, tenant, definition, deadlineAtMs, nowMs: clock.nowMs() });
+  const error = breakers.refusal(at());
+  if (error !== undefined) return { kind: 'failed', error };
+  const asked = { callId, tool, arguments: call.arguments, deadlineAtMs, definition, ...control };
+  const outcome = await runnerFor(call).run(asked);
+  breakers.ended(at(), outcome);
+  return outcome;
+}
+
 /** Effects of a service that runs tools. */
-export function createToolEffects<S>(parts: ToolEffectParts<S>): Effects<S> {
-  const start = async (
-    claim: Claim,
-    call: CallToRun,
-    control: { signal: AbortSignal; traceparent: string },
-  ) => {
+export function createToolEffects<S>(given: ToolEffectParts<S>): Effects<S> {
+  const parts = { ...given, breakers: new ToolBreakers() };
+  const start = async (claim: Claim, call: CallToRun, at: Control & { tenant: string }) => {
+    const { tenant, ...control } = at;
     if (call.prepared !== undefined) return preparedDraft(claim, call.prepared);
     const startedMs = parts.clock.nowMs();
-    const outcome = await parts.runnerFor(call).run({
-      callId: claim.data.call,
-      tool: claim.data.tool,
-      arguments: call.arguments,
-      deadlineAtMs: claim.data.deadlineAtMs,
-      definition: call.definition,
-      ...control,
-    });
+    const outcome = await outcomeOf(parts, { claim, call, tenant }, control);
     if (outcome.kind === 'unknown') {
-      const fields = {
-        call: claim.data.call,
-        code: outcome.error.code,
-        error: outcome.error.message,
-      };
+      const { code, message: error } = outcome.error;
+      const fields = { call: claim.data.call, code, error };
       parts.logger.warn(fields, 'nobody saw how the call ended');
     }
     return outcomeDraft(claim, outcome, parts.clock.nowMs() - startedMs);
   };
   return {
     mayRun: parts.mayRun,
-    jobOf(seen, state): EffectJob | undefined {
+    jobOf(seen, state, { tenant }): EffectJob | undefined {
       if (seen.type !== 'tool.claimed') return undefined;
       const call = parts.callOf(state, seen.data.call);
       if (call === undefined) return undefined;
       return {
         call: seen.data.call,
         deadlineAtMs: seen.data.deadlineAtMs,
-        run: (control) => start(seen, call, control),
+        run: (control) => start(seen, call, { ...control, tenant }),
         notStarted: (reason) => failed(seen, notStartedErrors[reason], { durationMs: 0 }),
         unrecorded: (outcome, why) => unrecorded(seen, call, { outcome, why }),
       };

@@ -138,6 +138,7 @@ export class EventFigures {
         break;
       case 'tool.unknown':
         counters.stepsLost.add(1);
+        counters.toolCallsSuspended.add(0, seen.data.tool);
         break;
       case 'task.retry-scheduled':
         if (seen.data.recovery !== undefined) counters.recoveries.add(1, seen.data.recovery.step);
@@ -177,6 +178,12 @@ export class EventFigures {
 
   private toolEnded(seen: SeenEvent<'tool.completed'> | SeenEvent<'tool.failed'>): void {
     const { call, tool, durationMs } = seen.data;
+    // It says nothing of how the tool does: it was not called.
+    if (seen.type === 'tool.failed' && seen.data.code === 'TOOL_SUSPENDED') {
+      this.counters.toolCallsSuspended.add(1, tool);
+      return;
+    }
+    if (seen.type === 'tool.failed') this.counters.toolCallsSuspended.add(0, tool);
     this.spreads.toolDuration.observe(secondsOf(durationMs), tool, outcomeOf(seen.type));
     const asked = this.calls.get(call);
     if (asked !== undefined)
@@ -244,7 +251,7 @@ const counterNames = [
   ...tokenNames,
   ...(['events', 'goalsRejected', 'sessionsOpened', 'sessionsEnded', 'cost'] as const),
   ...(['agentIdle', 'steps', 'stepsLost', 'stepsRepeated', 'decisionsFailed'] as const),
-  ...(['recoveries', 'templatesSuspended', 'templatesResumed'] as const),
+  ...(['recoveries', 'templatesSuspended', 'templatesResumed', 'toolCallsSuspended'] as const),
 ] as const;
 const spreadNames = [
   'sessionDuration',

@@ -130,6 +130,12 @@ export const metrics = {
     '{template}',
     'How often a template came back',
   ),
+  toolCallsSuspended: counter(
+    'longrein.tool.calls.suspended',
+    '{call}',
+    'Calls that the breaker of their tool turned away',
+    genAi.toolName,
+  ),
   rehydration: seconds(
     'longrein.partition.rehydration',
     'From the assignment of a partition to its ownership: reading and folding its sessions',

@@ -59,6 +59,12 @@ const cases: Readonly<Record<string, Case>> = {
     fires: { longrein_templates_suspended_total: '0x50 1x20' },
     quiet: { longrein_templates_suspended_total: '0x20 1x50' },
   },
+  ToolSuspended: {
+    at: '60m',
+    labels: { gen_ai_tool_name: 'web.read' },
+    fires: { 'longrein_tool_calls_suspended_total{gen_ai_tool_name="web.read"}': '0x50 1x20' },
+    quiet: { 'longrein_tool_calls_suspended_total{gen_ai_tool_name="web.read"}': '0x20 1x50' },
+  },
   CompletionLow: {
     at: '90m',
     fires: { [ended('completed')]: '0+8x100', [ended('failed')]: '0+1x100' },

@@ -37,6 +37,45 @@ tasks:
   - { id: one, pool: ${pool}, agent: counter, input: { counter: frail, waitMs: =inputs.waitMs }, timeoutMs: 2000, attemptsMax: 1 }
 output: { kind: collect }
 `,
+  'tools/frail.wait.yaml': `
+name: frail.wait
+version: 1.0.0
+description: Waits, and does not come back where that takes too long.
+category: test
+risk: low
+sideEffects: none
+idempotent: true
+runner: { kind: builtin, name: clock.wait }
+roles: [tester]
+timeoutMs: 3000
+breaker: { failuresMax: 2, coolMs: 15000 }
+inputSchema:
+  type: object
+  additionalProperties: false
+  properties: { waitMs: { type: integer, minimum: 0 } }
+  required: [waitMs]
+`,
+  'agents/waiter.yaml': `
+kind: procedure
+name: waiter
+version: 1.0.0
+description: Waits by way of a tool that has a breaker.
+role: tester
+tools: [frail.wait]
+steps:
+  - { id: wait, tool: frail.wait, arguments: { waitMs: =input.waitMs } }
+output: =steps.wait
+`,
+  'plans/wait.yaml': `
+name: wait
+version: 1.0.0
+description: One call of a tool that has a breaker.
+inputs:
+  waitMs: { type: number }
+tasks:
+  - { id: one, pool: analysis, agent: waiter, input: { waitMs: =inputs.waitMs }, attemptsMax: 1 }
+output: { kind: collect }
+`,
 });
 let host: LiveHost;
 let desk: GoalDesk;
@@ -78,6 +117,22 @@ describe('a pool that does not work', () => {
     await logs.close();
     const said = log.events.filter(({ type }) => type.startsWith('pool.'));
     expect(said.map(({ type }) => type)).toEqual(['pool.paused', 'pool.resumed']);
+  });
+});
+
+describe('a tool that does not work', () => {
+  const wait = async (waitMs: number) =>
+    desk.result(await desk.submit({ plan: 'wait', inputs: { waitMs } }));
+
+  it('is not called for a while, says until when, and comes back by a probe', async () => {
+    for (const waitMs of [20_000, 20_000])
+      expect((await wait(waitMs)).error?.code).toBe('TOOL_DEADLINE');
+    const { status, error } = await wait(0);
+    expect([status, error?.code]).toEqual(['failed', 'TOOL_SUSPENDED']);
+    const [until = ''] = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(error?.message ?? '') ?? [];
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(until) - Date.now() + 50));
+    expect(await wait(0)).toMatchObject({ status: 'completed' });
+    expect(await wait(0)).toMatchObject({ status: 'completed' });
   });
 });
 

@@ -107,6 +107,16 @@ test('an agent is idle where neither a model nor a tool works for it; calls side
   });
 });
 
+test('a call that a breaker turned away is counted as that, and not as one of the tool', () => {
+  const figures = new Figures();
+  const failed = (call: string, code: string): SeenEvent =>
+    seen('tool.failed', 1, { call, tool: 'echo', durationMs: 0, code });
+  const events = [failed('one', 'TOOL_DEADLINE'), failed('two', 'TOOL_SUSPENDED')];
+  figures.saw({ session: 's', service: 'x', own: true, events });
+  expect(valuesOf([figures.meter], metrics.toolCallsSuspended)).toEqual({ echo: 1 });
+  expect(valuesOf([figures.meter], metrics.toolDuration)).toEqual({ 'echo,failed': 1 });
+});
+
 test('what another process wrote is not counted, and what it began is known', () => {
   const figures = new Figures();
   const events = [seen('session.opened', 5, { openedAtMs: 1_000 })];
