@@ -106,6 +106,18 @@ describe('a procedure', () => {
     expect(textOf(failure().content.message)).toContain('must not be made twice');
   });
 
+  test('makes such a call again that was turned away because its tool does not work', () => {
+    begin(worker());
+    give('one');
+    start('at-most-once');
+    const suspended = { code: 'TOOL_SUSPENDED', class: 'unavailable' } as const;
+    bench.input(failedCall(lastCall(), suspended));
+    bench.settle();
+    expect(failure().data).toMatchObject({ code: 'TOOL_SUSPENDED', retryable: true });
+    again('reader', 2);
+    expect(stepsAsked()).toEqual(['1:1', '1:2', '2:2']);
+  });
+
   test('that ran out of time waits for what became of such a call, and uses it', () => {
     begin(worker());
     give('one');
