@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import confluent from '@kafkajs/confluent-schema-registry';
 import {
   contentSchema,
@@ -92,7 +93,17 @@ export function subjectsOf(): readonly Subject[] {
 
 type Registry = InstanceType<typeof SchemaRegistry>;
 
-async function registerOne(registry: Registry, subject: Subject, url: string): Promise<number> {
+const conflict = 409;
+const conflictsMax = 3;
+const conflictWaitMs = 200;
+
+/** `again`: so often it may be tried anew, for who makes a subject in the same moment as others is refused like one whose schema is. */
+async function registerOne(
+  registry: Registry,
+  subject: Subject,
+  url: string,
+  again = conflictsMax,
+): Promise<number> {
   const level = (await guardedLevel(url, subject.name)) as keyof typeof COMPATIBILITY;
   const type: typeof SchemaType.JSON = SchemaType.JSON;
   const schema = { type, schema: JSON.stringify(subject.schema) };
@@ -103,15 +114,18 @@ async function registerOne(registry: Registry, subject: Subject, url: string): P
     // Another host may have registered the same a moment ago.
     const known = await knownId(url, subject.name, subject.schema);
     if (known !== undefined) return known;
-    throw await refusal(subject, url, thrown);
+    if (again === 0 || statusOf(thrown) !== conflict) throw await refusal(subject, url, thrown);
+    await sleep(conflictWaitMs);
+    return registerOne(registry, subject, url, again - 1);
   }
 }
 
-const conflict = 409;
+const statusOf = (thrown: unknown): number | undefined => (thrown as { status?: number }).status;
 
 async function refusal(subject: Subject, url: string, thrown: unknown): Promise<LongreinError> {
   const { message } = toError(thrown);
-  const { status, cause: reason } = thrown as { status?: number; cause?: unknown };
+  const status = statusOf(thrown);
+  const { cause: reason } = thrown as { cause?: unknown };
   if (/ECONN|ENOTFOUND|socket|timeout/i.test(String(reason ?? message)))
     return registryUnreachable(url, thrown);
   if (status === conflict) return incompatible(subject, url, thrown);
