@@ -107,8 +107,11 @@ export type ContextPolicy = Readonly<{
 
 /** What agents of both kinds have; absent in sessions that pinned an agent of form 1, which run as they did. */
 type AgentPolicies = Readonly<{
-  /** Form of the template. Behaviour that came with a form is for agents of it and of later ones; 3 heals itself. */
-  form?: 2 | 3;
+  /**
+   * Form of the template. Behaviour that came with a form is for agents of it and of later ones: 3 heals itself, and 4
+   * has a breaker that counts and stops also those to whom work was given.
+   */
+  form?: 2 | 3 | 4;
   /** What the agent is for, in words. A model reads it after its system text. */
   goal?: string;
   /** Of one attempt, from its start. */

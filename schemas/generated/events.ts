@@ -1131,6 +1131,10 @@ failuresMax: number
 coolMs: number
 meanwhile: ("wait" | "replace" | "fail")
 }
+/**
+ * An agent made the task: it works on the place of who waits for it, and only the breaker of its template has a say.
+ */
+placeless?: boolean
 }[]
 }
 }
@@ -1156,6 +1160,10 @@ code?: string
  * Of the failure, where it failed.
  */
 class?: string
+/**
+ * The attempt had handed its task on, so its failure says nothing of its own template.
+ */
+handedOn?: boolean
 }[]
 }
 }
@@ -1961,6 +1969,10 @@ failuresMax: number
 coolMs: number
 meanwhile: ("wait" | "replace" | "fail")
 }
+/**
+ * An agent made the task: it works on the place of who waits for it, and only the breaker of its template has a say.
+ */
+placeless?: boolean
 }[]
 }
 }
@@ -1986,6 +1998,10 @@ code?: string
  * Of the failure, where it failed.
  */
 class?: string
+/**
+ * The attempt had handed its task on, so its failure says nothing of its own template.
+ */
+handedOn?: boolean
 }[]
 }
 }

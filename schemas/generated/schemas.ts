@@ -4227,6 +4227,10 @@ export const eventSchemas: readonly JsonObject[] = [
           "coolMs",
           "meanwhile"
          ]
+        },
+        "placeless": {
+         "type": "boolean",
+         "description": "An agent made the task: it works on the place of who waits for it, and only the breaker of its template has a say."
         }
        },
        "required": [
@@ -4323,6 +4327,10 @@ export const eventSchemas: readonly JsonObject[] = [
          "minLength": 1,
          "maxLength": 128,
          "description": "Of the failure, where it failed."
+        },
+        "handedOn": {
+         "type": "boolean",
+         "description": "The attempt had handed its task on, so its failure says nothing of its own template."
         }
        },
        "required": [
@@ -7376,6 +7384,10 @@ export const eventSchemas: readonly JsonObject[] = [
           "coolMs",
           "meanwhile"
          ]
+        },
+        "placeless": {
+         "type": "boolean",
+         "description": "An agent made the task: it works on the place of who waits for it, and only the breaker of its template has a say."
         }
        },
        "required": [
@@ -7473,6 +7485,10 @@ export const eventSchemas: readonly JsonObject[] = [
          "minLength": 1,
          "maxLength": 128,
          "description": "Of the failure, where it failed."
+        },
+        "handedOn": {
+         "type": "boolean",
+         "description": "The attempt had handed its task on, so its failure says nothing of its own template."
         }
        },
        "required": [

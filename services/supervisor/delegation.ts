@@ -6,7 +6,7 @@
  * H2 A task that was handed on comes to what the task comes to that was made of it.
  * H3 Where a budget holds, the gateway sets a part of it aside first; where nothing is left, the task is given up.
  * H4 A delegate takes no place of its own in a pool with limits: it works on that of who waits for it. Else two of them
- *    could wait for each other.
+ *    could wait for each other. It asks its pool only where its template has a breaker (pool/guests.ts).
  */
 
 import type { AgentDefinition } from '../../schemas/definitions/agent.ts';
@@ -16,7 +16,9 @@ import { attemptsOf, taskFold } from '../../state-machines/task/task-machine.ts'
 import { resumesAttempts } from '../chassis/catalog/agent-form.ts';
 import { taskOfPlan } from '../chassis/catalog/child-task.ts';
 import { givesTo } from '../chassis/catalog/plan-agents.ts';
+import { memberOf } from '../chassis/effects/member.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
+import { policyOf } from './recovery.ts';
 import {
   findTask,
   isRunning,
@@ -53,7 +55,10 @@ export function evolveDelegated(state: SupervisorState, seen: Delegated): Superv
   const at = state.tasks.findIndex(({ definition }) => definition.id === of);
   const parent = state.tasks[at];
   if (!runs(parent, attempt) || findTask(state, delegated) !== undefined) return state;
-  return { ...state, tasks: [...state.tasks, taskOf(state, parent, seen)] };
+  const tasks = [...state.tasks, taskOf(state, parent, seen)];
+  const tells = seen.data.kind === 'handoff' && policyOf(state, parent)?.given === true;
+  if (!tells) return { ...state, tasks };
+  return { ...state, tasks: tasks.with(at, { ...parent, handedOn: attempt }) };
 }
 
 function taskOf(state: SupervisorState, parent: TaskState, seen: Delegated): TaskState {
@@ -112,8 +117,10 @@ export function evolveSetAside(
 
 /** The state without delegated tasks that nobody needs any more: they ended, and so did whoever would ask. */
 export function withoutEnded(state: SupervisorState): SupervisorState {
-  const over = ({ delegation, child, machine }: TaskState): boolean => {
+  const over = ({ definition, delegation, child, machine }: TaskState): boolean => {
     if (delegation === undefined || !isSettled({ machine })) return false;
+    // Its pool has not been told yet how it ended.
+    if (memberOf(state.permits ?? {}, definition.id) !== undefined) return false;
     if (child?.kind === 'delegate') return true;
     return !runs(findTask(state, child?.of ?? ''), delegation.attempt);
   };

@@ -40,6 +40,8 @@ export function newTask(
 export function evolveWork(state: SupervisorState, event: SeenEvent): SupervisorState {
   if (event.type === 'task.delegated') return evolveDelegated(state, event);
   if (event.type === 'budget.set-aside') return evolveSetAside(state, event);
+  if (event.type === 'permit.returned')
+    return state.delegating === undefined ? state : withoutEnded(state);
   const next = evolveTask(state, event);
   return next === state || next.delegating === undefined ? next : withoutEnded(next);
 }

@@ -49,7 +49,8 @@ export function policyOf(state: SupervisorState, task: TaskState): RecoveryPolic
 export function templateOf(state: SupervisorState, task: TaskState): TemplateRules | undefined {
   if (task.ladder?.step === 'escalate' || workerOf(task) !== task.definition.agent)
     return undefined;
-  return policyOf(state, task)?.template;
+  const policy = policyOf(state, task);
+  return task.delegation !== undefined && policy?.given !== true ? undefined : policy?.template;
 }
 
 /** H2: whether the same agent may work on. */

@@ -63,6 +63,8 @@ export type TaskState = Readonly<{
   waiting?: Waiting;
   /** An agent made it. */
   delegation?: DelegatedWork;
+  /** The attempt that handed it on, where the breaker of its template wants to know. */
+  handedOn?: number;
 }>;
 
 /** `attempt` is the one of the task that made it. */

@@ -12,7 +12,10 @@ import { resumesAttempts } from './agent-form.ts';
 /** A version of a template with the rules of its breaker. */
 export type TemplateRules = TemplateBreaker & Readonly<{ agent: string; digest: string }>;
 
-/** `resumes`: a further attempt of the same agent goes on from what is recorded. `ladder`: its steps decide, not the plan's attempts. */
+/**
+ * `resumes`: a further attempt of the same agent goes on from what is recorded. `ladder`: its steps decide, not the plan's
+ * attempts. `given`: the breaker of its template has a say also where the work was given by another agent.
+ */
 export type RecoveryPolicy = Readonly<{
   restart: number;
   replaceWith: readonly Replacement[];
@@ -20,6 +23,7 @@ export type RecoveryPolicy = Readonly<{
   resumes: boolean;
   ladder: boolean;
   template?: TemplateRules;
+  given?: true;
 }>;
 
 /** Whether a template says how its agents are healed. */
@@ -32,13 +36,14 @@ const hasLadder = ({ restart, replaceWith, escalate }: Partial<ErrorPolicy>): bo
 /** The policy of an agent; undefined where the plan's attempts are all that it has. */
 export function recoveryPolicyOf(agent: AgentDefinition): RecoveryPolicy | undefined {
   const { form, onError } = agent;
-  if (form !== 3 || onError === undefined || !heals(onError)) return undefined;
+  if (form === undefined || form < 3 || onError === undefined || !heals(onError)) return undefined;
   const { restart = 0, replaceWith = [], escalate, breaker } = onError;
   const escalationsMax = escalate?.timesMax ?? 0;
   const steps = { restart, replaceWith, escalationsMax, ladder: hasLadder(onError) };
   const policy = { ...steps, resumes: resumesAttempts(agent) };
   if (breaker === undefined) return policy;
-  return { ...policy, template: { agent: agent.name, digest: hashOf(agent), ...breaker } };
+  const template = { agent: agent.name, digest: hashOf(agent), ...breaker };
+  return { ...policy, template, ...(form >= 4 ? { given: true } : {}) };
 }
 
 /** By name of the agent; undefined where none has a policy. */

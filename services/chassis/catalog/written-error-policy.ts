@@ -29,4 +29,7 @@ export function completeOnError(
 }
 
 /** Templates that say nothing of it stay as they were before agents could heal themselves. */
-export const formOf = (onError: ErrorPolicy): 2 | 3 => (heals(onError) ? 3 : 2);
+export function formOf(onError: ErrorPolicy): 2 | 3 | 4 {
+  if (onError.breaker !== undefined) return 4;
+  return heals(onError) ? 3 : 2;
+}

@@ -107,9 +107,9 @@ export type Leave = 'given' | 'asked' | 'ask' | 'refused' | 'denied';
 /** Whether the task's next attempt may begin, waits, or has to ask first. */
 export function leaveOf(state: SupervisorState, task: TaskState): Leave {
   const { definition, delegation } = task;
-  // It works on the place of who waits for it.
-  if (delegation !== undefined) return 'given';
-  const isLimited = state.limitedPools?.includes(definition.pool) === true;
+  // A task that an agent made works on the place of who waits for it.
+  const isLimited =
+    delegation === undefined && state.limitedPools?.includes(definition.pool) === true;
   if (!isLimited && templateOf(state, task) === undefined) return 'given';
   if (memberOf(state.denials ?? {}, definition.id) !== undefined) return 'denied';
   const permit = memberOf(state.permits ?? {}, definition.id);
@@ -128,7 +128,8 @@ function askedFor(state: SupervisorState, task: TaskState): Asked {
   const priority = definition.priority + steps;
   const attempt = attemptsOf(machine) + 1;
   const asked = { task: definition.id, attempt, priority, holdMs: definition.timeoutMs };
-  return template === undefined ? asked : { ...asked, template };
+  const more = task.delegation === undefined ? {} : { placeless: true };
+  return template === undefined ? asked : { ...asked, template, ...more };
 }
 
 /** Asks each pool once for all tasks that could begin. */
@@ -172,7 +173,8 @@ function endOf(id: string, task: TaskState | undefined, permit: Permit): Ended {
   if (task.machine.value === 'completed') return { ...none, outcome: 'completed' };
   const { failure } = task;
   if (failure === null) return { ...none, outcome: 'stopped' };
-  return { ...none, outcome: 'failed', code: failure.code, class: failure.class };
+  const handedOn = task.handedOn === attempt ? { handedOn: true } : {};
+  return { ...none, outcome: 'failed', code: failure.code, class: failure.class, ...handedOn };
 }
 
 /** Gives back every place whose attempt has ended, or will not begin. */

@@ -11,15 +11,17 @@
 import type { PoolLimits } from '../../../schemas/definitions/pool.ts';
 import { type DataOf, type Draft, event, type SeenEvent } from '../../../schemas/event.ts';
 import { sessionTopic } from '../../../schemas/topics.ts';
-import { memberOf, sortedEntries } from '../../chassis/effects/member.ts';
+import { type Members, memberOf, sortedEntries } from '../../chassis/effects/member.ts';
 import { poolLogId } from '../../chassis/protocol/ids.ts';
 import { addressOf, type Delivery } from '../../chassis/protocol/service-logic.ts';
 import { type Breaker, closedBreaker, decideBreaker, foldBreaker, letsThrough } from './breaker.ts';
+import { foldGuests, type Guests, isOfProbe, isWaitingGuest, noGuests, welcome } from './guests.ts';
 import {
   enqueue,
   give,
   nextOf,
   nothingShared,
+  type Place,
   rankOf,
   type Sharing,
   slotOf,
@@ -33,6 +35,7 @@ import {
   foldTemplates,
   noTemplates,
   probeOf,
+  probesOf,
   standingOf,
   type Templates,
   tried,
@@ -41,6 +44,8 @@ import {
 /** How long after the time of its attempt a place is taken back. */
 export const graceMs = 300_000;
 export const leaseTimer = 'supervisor/pool';
+
+type Grant = DataOf<'slot.granted'>;
 
 /** `timed`: a timer looks for places that were not given back. */
 export type PoolLog = Readonly<{
@@ -51,6 +56,8 @@ export type PoolLog = Readonly<{
   breaker?: Breaker;
   /** Templates with a breaker of which something failed, by digest; absent where there are none. */
   templates?: Templates;
+  /** Attempts that work on the place of who waits for them; absent where there are none. */
+  guests?: Guests;
 }>;
 
 const withSharing = (before: PoolLog, sharing: Sharing): PoolLog =>
@@ -58,25 +65,41 @@ const withSharing = (before: PoolLog, sharing: Sharing): PoolLog =>
 
 function asked(before: PoolLog, { data, atMs }: SeenEvent<'slot.requested'>): PoolLog {
   const { session, lane, tenant, key, tasks } = data;
-  let { sharing } = before;
-  for (const { task, attempt, priority, holdMs, template } of tasks) {
+  let { sharing, guests = noGuests } = before;
+  for (const { task, attempt, priority, holdMs, template, placeless } of tasks) {
     const wish = {
       ...{ session, lane, task, attempt, holdMs, rank: rankOf(atMs, priority) },
       ...(key === undefined ? {} : { key }),
       ...(template === undefined ? {} : { template }),
     };
-    sharing = enqueue(sharing, tenant, wish);
+    if (placeless === true) guests = welcome(guests, { ...wish, tenant });
+    else sharing = enqueue(sharing, tenant, wish);
   }
-  return withSharing(before, sharing);
+  return withGuests(withSharing(before, sharing), guests);
+}
+
+function withGuests(before: PoolLog, guests: Guests): PoolLog {
+  const { guests: known = noGuests, ...rest } = before;
+  if (guests === known) return before;
+  const { waiting, working } = guests;
+  const isEmpty = waiting.length === 0 && Object.keys(working).length === 0;
+  return isEmpty ? rest : { ...rest, guests };
 }
 
 function granted(before: PoolLog, data: DataOf<'slot.granted'>): PoolLog {
   const { session, tenant, tasks } = data;
+  if (isForGuests(before, data)) return before;
   const sharing = tasks.reduce(
     (sum, task) => give(sum, tenant, { session, ...task }),
     before.sharing,
   );
   return withSharing(before, sharing);
+}
+
+/** Guests get an event of their own. */
+function isForGuests({ guests = noGuests }: PoolLog, { session, tasks }: Grant): boolean {
+  const [first] = tasks;
+  return first !== undefined && isWaitingGuest(guests, { ...first, session });
 }
 
 /** The pool log after this event; undefined while the log is none. */
@@ -86,17 +109,21 @@ export function foldPoolLog(before: PoolLog | undefined, seen: SeenEvent): PoolL
     return asked(before ?? { pool, sharing: nothingShared, timed: false }, seen);
   }
   if (before === undefined) return undefined;
-  return foldShares(withTemplates(withBreaker(before, seen), seen), seen);
+  const next = foldShares(withTemplates(withBreaker(before, seen), seen), seen);
+  return withGuests(next, foldGuests(next.guests ?? noGuests, seen));
 }
 
 function withTemplates(before: PoolLog, seen: SeenEvent): PoolLog {
   const { templates: known = noTemplates, ...rest } = before;
-  const templates = foldTemplates(known, seen, (slot) => memberOf(rest.sharing.held, slot));
+  const { sharing, guests = noGuests } = rest;
+  const placeOf = (slot: string) => memberOf(sharing.held, slot) ?? memberOf(guests.working, slot);
+  const templates = foldTemplates(known, seen, placeOf);
   if (templates === known) return before;
   return Object.keys(templates).length === 0 ? rest : { ...rest, templates };
 }
 
 function withBreaker(before: PoolLog, seen: SeenEvent): PoolLog {
+  if (seen.type === 'slot.granted' && isForGuests(before, seen.data)) return before;
   const { breaker: known = closedBreaker, ...rest } = before;
   const breaker = foldBreaker(known, seen, (slot) => Object.hasOwn(rest.sharing.held, slot));
   if (breaker === known) return before;
@@ -132,8 +159,9 @@ function foldShares(before: PoolLog, seen: SeenEvent): PoolLog {
   }
 }
 
-function expire({ pool, sharing }: PoolLog, nowMs: number): Draft<'slot.expired'>[] {
-  return sortedEntries(sharing.held)
+function expire(log: PoolLog, nowMs: number): Draft<'slot.expired'>[] {
+  const { pool } = log;
+  return sortedEntries(heldIn(log))
     .filter(([, { untilMs }]) => untilMs <= nowMs)
     .map(([slot, { attempt }]) => {
       const [session = '', task = ''] = slot.split(' ');
@@ -142,8 +170,11 @@ function expire({ pool, sharing }: PoolLog, nowMs: number): Draft<'slot.expired'
     });
 }
 
-type Grant = DataOf<'slot.granted'>;
 type Denial = DataOf<'slot.denied'>;
+
+/** The places, and those who work on the places of others. */
+const heldIn = ({ sharing, guests }: PoolLog): Members<Place> =>
+  guests === undefined ? sharing.held : { ...sharing.held, ...guests.working };
 
 /** Gives what is free; places that one session gets in a row are one event. */
 function grant(before: PoolLog, limits: PoolLimits, nowMs: number): Grant[] {
@@ -169,12 +200,35 @@ function grant(before: PoolLog, limits: PoolLimits, nowMs: number): Grant[] {
   }
 }
 
+/** Lets guests begin whose template is not out; each gets an event of its own, for what it says may be a probe. */
+function admit(before: PoolLog, nowMs: number): Grant[] {
+  const { pool, sharing, guests = noGuests } = before;
+  let { templates = noTemplates } = before;
+  const counts = { held: Object.keys(sharing.held).length, waiting: waitingIn(sharing) };
+  return guests.waiting.flatMap((guest) => {
+    const { session, lane, tenant, task, attempt, holdMs } = guest;
+    const isOut = standingOf(templates, guest, nowMs) === 'out';
+    if (isOut && !isOfProbe(probesOf(templates), guest)) return [];
+    const probe = probeOf(templates, guest, nowMs);
+    templates = tried(templates, probe, slotOf(session, task));
+    const tasks = [{ task, attempt, untilMs: nowMs + holdMs + graceMs, ...probe }];
+    return [{ session, lane, tenant, pool, tasks, ...counts }];
+  });
+}
+
 /** Tells those who do not want to wait for a template that is taken out; one is kept where a probe is due. */
-function deny({ pool, sharing, templates = noTemplates }: PoolLog, nowMs: number): Denial[] {
+function deny(log: PoolLog, nowMs: number): Denial[] {
+  const { pool, sharing, guests = noGuests, templates = noTemplates } = log;
   if (templates === noTemplates) return [];
   const denials: Denial[] = [];
   let left = templates;
-  for (const [tenant, line] of sortedEntries(sharing.waiting)) {
+  const lines = sortedEntries(sharing.waiting);
+  const probes = probesOf(templates);
+  const strangers = guests.waiting.filter((guest) => !isOfProbe(probes, guest));
+  for (const [tenant, line] of [
+    ...lines,
+    ...strangers.map((one) => [one.tenant, [one]] as const),
+  ]) {
     for (const wish of line) {
       const { session, lane, task, attempt } = wish;
       const probe = probeOf(left, wish, nowMs);
@@ -205,7 +259,8 @@ export function decidePoolLog(
     take(draft);
   for (const data of deny(log, nowMs)) take(event('slot.denied', data));
   for (const data of grant(log, limits, nowMs)) take(event('slot.granted', data));
-  const ends = Object.values(log.sharing.held).map(({ untilMs }) => untilMs);
+  for (const data of admit(log, nowMs)) take(event('slot.granted', data));
+  const ends = Object.values(heldIn(log)).map(({ untilMs }) => untilMs);
   if (log.timed || ends.length === 0) return drafts;
   const dueAtMs = ends.reduce((first, one) => Math.min(first, one));
   return [...drafts, event('timer.set', { timer: leaseTimer, dueAtMs })];

@@ -30,7 +30,9 @@ export const noTemplates: Templates = {};
 /** Why it may have failed although its template is sound: there was no money, or nobody wanted it any more. */
 const silent: ReadonlySet<string> = new Set(['budget', 'cancelled']);
 
-const isTelling = ({ class: kind = '' }: Ended): boolean => !silent.has(kind);
+/** What a task was handed on for speaks of who did it then. */
+const isTelling = ({ class: kind = '', handedOn }: Ended): boolean =>
+  handedOn !== true && !silent.has(kind);
 
 const withBreaker = (all: Templates, { rules }: TemplateState, breaker: Breaker): Templates =>
   breaker === closedBreaker
@@ -132,6 +134,10 @@ export function deniedBy(
   if (pause === undefined) return undefined;
   return { agent: template.agent, failures, ...last, untilMs: pause.untilMs };
 }
+
+/** The slots of all probes that run. */
+export const probesOf = (templates: Templates): readonly string[] =>
+  Object.values(templates).flatMap(({ breaker }) => breaker.pause?.probe ?? []);
 
 /** When a template is looked at again. */
 export const templateTimer = (digest: string): string =>
