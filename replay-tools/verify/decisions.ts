@@ -1,11 +1,13 @@
 import { toError } from '../../services/chassis/errors.ts';
 import { decideEntry } from '../../services/chassis/protocol/decision.ts';
 import type { EventRecord } from '../../services/chassis/protocol/event-record.ts';
-import { canonical } from '../../services/chassis/protocol/hash.ts';
+import { canonical, isSameJson } from '../../services/chassis/protocol/hash.ts';
 import type { PlacedRecord, TurnBody } from '../../services/chassis/protocol/record.ts';
+import { type Seal, saltOf, sealContent } from '../../services/chassis/protocol/seal.ts';
 import type { Cause, ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
-import { buildTurn, factsOf } from '../../services/chassis/protocol/turn.ts';
+import { factsOf, turnBody, turnId } from '../../services/chassis/protocol/turn.ts';
+import { contentsOf } from '../read/contents.ts';
 import { changesOf } from './changes.ts';
 import { differenceAt } from './integrity.ts';
 import type { Difference } from './report.ts';
@@ -57,16 +59,39 @@ function causeDifference(
   return undefined;
 }
 
-function decideAgain({ body, logic, entry, seen }: TurnToCheck, causes: readonly Cause[]) {
+/** How far names of contents may stand apart in a record and in a decision: files have them sorted. */
+const apart = 2;
+
+/**
+ * Seals what is decided again. Digests of the record were checked already: where a body is the same as the recorded one,
+ * so is its digest, and it is not made once more.
+ */
+function sealAsRecorded({ body }: TurnToCheck): Seal {
+  const recorded = contentsOf(body);
+  let at = -1;
+  return (draft) => {
+    at += 1;
+    for (let near = Math.max(0, at - apart); near <= at + apart; near++) {
+      const content = recorded[near]?.content;
+      if (content?.mediaType !== draft.mediaType) continue;
+      if (isSameJson(content.body, draft.body)) return content;
+    }
+    return sealContent(saltOf(body.session), draft);
+  };
+}
+
+function decideAgain(turn: TurnToCheck, causes: readonly Cause[]): TurnBody {
+  const { body, logic, entry, seen } = turn;
   const { epoch, incarnation, release, foreseen } = body;
   const facts = factsOf(body);
   const decided = { ...seen, causes };
-  return buildTurn(logic, decided, {
+  const made = {
     ...{ facts, foreseen, author: { epoch, incarnation, release } },
     drafts: decideEntry(logic, decided, facts),
     // A base is the newest record that was in the log, not one that was foreseen.
     base: entry.core.last,
-  });
+  };
+  return turnBody(logic, decided, made, sealAsRecorded(turn));
 }
 
 /** The first event that differs, and how. */
@@ -116,8 +141,10 @@ export function checkDecision(turn: TurnToCheck, context: Context): Difference |
 function compare(turn: TurnToCheck, causes: readonly Cause[]): Difference | undefined {
   try {
     const decided = decideAgain(turn, causes);
-    if (decided.id === turn.record.header.id) return undefined;
-    return decisionDifference(turn, decided.body);
+    // The id was checked to be the hash of what is recorded: what is the same has the same id.
+    if (isSameJson(decided, turn.body)) return undefined;
+    if (turnId(decided) === turn.record.header.id) return undefined;
+    return decisionDifference(turn, decided);
   } catch (thrown) {
     const message = `this release cannot decide this turn again: ${toError(thrown).message}`;
     return differenceAt(turn.record, { kind: 'decision', message, changes: [] });

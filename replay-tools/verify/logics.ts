@@ -37,7 +37,18 @@ export function allLogics(pools: readonly string[]): readonly AnyLogic[] {
   return [...(single as readonly AnyLogic[]), ...pools.map(poolLogic)];
 }
 
-const poolLogic = (pool: string): AnyLogic => createWorkerPoolLogic(pool) as unknown as AnyLogic;
+const poolLogics = new Map<string, AnyLogic>();
+const poolLogicsMax = 1_000;
+
+/** One for each pool: who verifies asks again for every turn. */
+function poolLogic(pool: string): AnyLogic {
+  const known = poolLogics.get(pool);
+  if (known !== undefined) return known;
+  if (poolLogics.size >= poolLogicsMax) poolLogics.clear();
+  const logic = createWorkerPoolLogic(pool) as unknown as AnyLogic;
+  poolLogics.set(pool, logic);
+  return logic;
+}
 
 /** Looks in a list of logics. Of several of one service, the last is the newest. */
 export function lookupIn(logics: readonly AnyLogic[]): LogicLookup {

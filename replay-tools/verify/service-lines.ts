@@ -34,6 +34,8 @@ type Line = {
   /** Record id -> who wants to know the state after it: as its base, or as the last that it foresaw. */
   readonly wanted: Map<string, string[]>;
   readonly foreseen: Map<string, string[]>;
+  /** Addresses of all events that its service had to answer. */
+  readonly causes: Set<string>;
   open: number;
 };
 
@@ -114,7 +116,9 @@ export class ServiceLines {
     const entry = newEntry(logic, this.session);
     // What starts from a checkpoint is folded as soon as it is reached.
     const blind = root === '' ? this.gone : undefined;
-    return { logic, root, entry, blind, wanted: new Map(), foreseen: new Map(), open: 0 };
+    const causes = this.causes.get(logic.name) ?? new Set<string>();
+    this.causes.set(logic.name, causes);
+    return { logic, root, entry, blind, causes, wanted: new Map(), foreseen: new Map(), open: 0 };
   }
 
   /** The state that this record is about, or why there is none; undefined where it refers to nothing before it. */
@@ -228,9 +232,7 @@ export class ServiceLines {
         line.blind = { kind: 'missing', message: next.broken.message, record };
         return;
       }
-      this.noteCauses(line.logic.name, next.causes);
-      // Which causes a decision had is recorded; lists of them are not carried along.
-      line.entry = next.causes.length === 0 ? next : { ...next, causes: [] };
+      line.entry = withoutCauses(line, next);
     } catch (thrown) {
       line.blind = blindness(record, toError(thrown));
       return;
@@ -238,18 +240,27 @@ export class ServiceLines {
     if (line.entry.core.last.record === record.header.id) this.keep(line);
   }
 
-  private noteCauses(service: string, causes: readonly Cause[]): void {
-    const known = this.causes.get(service) ?? new Set<string>();
-    this.causes.set(service, known);
-    for (const { event } of causes) known.add(addressOf(event));
+  private keep({ entry, wanted, foreseen }: Line): void {
+    const at = entry.core.last.record;
+    keepFor(wanted.get(at), entry, this.kept);
+    keepFor(foreseen.get(at), entry, this.keptForeseen);
   }
+}
 
-  private keep(line: Line): void {
-    for (const by of line.wanted.get(line.entry.core.last.record) ?? [])
-      this.kept.set(by, line.entry);
-    for (const by of line.foreseen.get(line.entry.core.last.record) ?? [])
-      this.keptForeseen.set(by, line.entry);
-  }
+function keepFor(
+  who: readonly string[] | undefined,
+  entry: ServiceEntry,
+  kept: Map<string, ServiceEntry>,
+): void {
+  if (who === undefined) return;
+  for (const by of who) kept.set(by, entry);
+}
+
+/** Which causes a decision had is recorded: lists of them are not carried along, only what was one is known. */
+function withoutCauses(line: Line, entry: ServiceEntry): ServiceEntry {
+  if (entry.causes.length === 0) return entry;
+  for (const { event } of entry.causes) line.causes.add(addressOf(event));
+  return { ...entry, causes: [] };
 }
 
 export const hasGap = (record: PlacedRecord): boolean =>

@@ -17,6 +17,7 @@ import { readyQuestions } from './questions.ts';
 import { rawHop } from './raw-client.ts';
 import { storeRows } from './store-rows.ts';
 import { turns } from './turns.ts';
+import { verifying } from './verify.ts';
 
 type Stack = Readonly<{
   brokers: readonly string[];
@@ -26,7 +27,7 @@ type Stack = Readonly<{
 
 /**
  * Every figure, or those whose names are given: hop, loop, commit, long, flood, flooded, lanes, steps, plans, fairness, store, gateway,
- * questions, memory, idle. `questions` asks on `--events N` of them, `lanes`
+ * questions, memory, idle, verify (which needs no stack). `questions` asks on `--events N` of them, `lanes`
  * has `--goals N` in the lane of the many.
  */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
@@ -60,4 +61,13 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   }
   if (wants('memory')) await memory();
   if (wants('idle')) await idleSessions(countOf(names, '--sessions', 5_000));
+  if (wants('verify')) await verifying();
+}
+
+/** What is measured without a stack. Answers whether all that was asked for is. */
+export async function benchAlone(names: readonly string[]): Promise<boolean> {
+  if (names[0] !== 'verify') return false;
+  print(machine());
+  await verifying();
+  return true;
 }

@@ -5,17 +5,24 @@ import { join } from 'node:path';
 import { ensureBuilt } from '../../deploy/local/bootstrap.mjs';
 
 await ensureBuilt({ tests: true });
-const scratch = mkdtempSync(join(tmpdir(), 'longrein-bench-'));
-process.env.LONGREIN_STATE_DIR = join(scratch, '.longrein');
-const { up, down } = await import('../../dist/deploy/local/stack.js');
-const { bench } = await import('../../dist/test/bench/main.js');
-const tell = (event) => {
-  if (event.kind === 'step') process.stderr.write(`${event.name} ${event.state} ${event.detail}\n`);
-};
-try {
-  const stack = await up({}, tell);
-  await bench(stack, process.argv.slice(2));
-} finally {
-  await down({ wipe: true }, tell);
-  rmSync(scratch, { recursive: true, force: true });
+const names = process.argv.slice(2);
+const { bench, benchAlone } = await import('../../dist/test/bench/main.js');
+
+async function withStack() {
+  const scratch = mkdtempSync(join(tmpdir(), 'longrein-bench-'));
+  process.env.LONGREIN_STATE_DIR = join(scratch, '.longrein');
+  const { up, down } = await import('../../dist/deploy/local/stack.js');
+  const tell = (event) => {
+    if (event.kind === 'step')
+      process.stderr.write(`${event.name} ${event.state} ${event.detail}\n`);
+  };
+  try {
+    const stack = await up({}, tell);
+    await bench(stack, names);
+  } finally {
+    await down({ wipe: true }, tell);
+    rmSync(scratch, { recursive: true, force: true });
+  }
 }
+
+if (!(await benchAlone(names))) await withStack();

@@ -1,6 +1,6 @@
 import type { Content } from '../../../schemas/event.ts';
 import type { EventRecord } from '../protocol/event-record.ts';
-import type { RecordBody } from '../protocol/record.ts';
+import type { InputBody, RecordBody, TurnBody } from '../protocol/record.ts';
 
 /** The contents of a record, wherever they stand in it. Owns no rule about what they mean. */
 
@@ -9,11 +9,28 @@ export type PlacedContent = Readonly<{ pointer: string; event?: number; content:
 
 type Contents = Readonly<Record<string, Content>> | undefined;
 
-const listed = (contents: Contents, pointer: string, event?: number): PlacedContent[] =>
-  Object.entries(contents ?? {}).map(([name, content]) => {
-    const place = { pointer: `${pointer}/${name}`, content };
-    return event === undefined ? place : { ...place, event };
-  });
+/** Adds those of one place. */
+function list(to: PlacedContent[], contents: Contents, pointer: string, event?: number): void {
+  if (contents === undefined) return;
+  for (const name of Object.keys(contents)) {
+    const place = { pointer: `${pointer}/${name}`, content: contents[name] as Content };
+    to.push(event === undefined ? place : { ...place, event });
+  }
+}
+
+function listTurn({ facts, events }: TurnBody): readonly PlacedContent[] {
+  const all: PlacedContent[] = [];
+  list(all, facts.content, '/facts/content');
+  for (const [index, { content }] of events.entries())
+    if (content !== undefined) list(all, content, `/events/${index}/content`, index);
+  return all;
+}
+
+function listInput({ event }: InputBody): readonly PlacedContent[] {
+  const all: PlacedContent[] = [];
+  list(all, event.content, '/event/content', 0);
+  return all;
+}
 
 /** Every content of a record. */
 export function contentsOf(body: RecordBody): readonly PlacedContent[] {
@@ -21,16 +38,11 @@ export function contentsOf(body: RecordBody): readonly PlacedContent[] {
     case 'epoch':
       return [];
     case 'input':
-      return listed(body.event.content, '/event/content', 0);
+      return listInput(body);
     case 'checkpoint':
       return [{ pointer: '/state', content: body.state }];
     case 'turn':
-      return [
-        ...listed(body.facts.content, '/facts/content'),
-        ...body.events.flatMap((event, index) =>
-          listed(event.content, `/events/${index}/content`, index),
-        ),
-      ];
+      return listTurn(body);
   }
 }
 

@@ -57,6 +57,40 @@ function write(value: unknown, instead: Instead | undefined): string {
  */
 export const canonical = (value: unknown): string => write(value, undefined);
 
+function isSameList(one: readonly unknown[], other: unknown): boolean {
+  if (!Array.isArray(other) || other.length !== one.length) return false;
+  for (let i = 0; i < one.length; i++) if (!isSameJson(one[i], other[i])) return false;
+  return true;
+}
+
+type Named = Readonly<Record<string, unknown>>;
+
+/** Members that are undefined are none: whoever asks has few of them, and such objects are compared by their texts. */
+function isSameObject(one: Named, other: Named): boolean {
+  const names = Object.keys(one);
+  const others = Object.keys(other);
+  if (names.length !== others.length) return false;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string;
+    // Members mostly come in the same order; what is inherited is none.
+    if (name !== others[i] && !Object.hasOwn(other, name)) return false;
+    if (!isSameJson(one[name], other[name])) return false;
+  }
+  return true;
+}
+
+/**
+ * Whether two JSON values have the same canonical text, found without making it. False says nothing: members that are
+ * undefined and numbers that JSON does not know are left to the texts.
+ */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object') return false;
+  if (one === null || other === null) return false;
+  if (Array.isArray(one)) return isSameList(one, other);
+  return !Array.isArray(other) && isSameObject(one as Named, other as Named);
+}
+
 /** Hash of a JSON value by its canonical text. */
 export const hashOf = (value: JsonValue | object): string => sha256(canonical(value));
 

@@ -61,20 +61,24 @@ export function sealContent(salt: string, draft: ContentDraft): Content {
   };
 }
 
+/** A salt, or who seals in another way: where the same body has a digest already, it is not made once more. */
+export type Seal = string | ((draft: ContentDraft) => Content);
+
 export function sealContents(
-  salt: string,
+  seal: Seal,
   drafts: Readonly<Record<string, ContentDraft | undefined>>,
 ): Record<string, Content> {
   const sealed: Record<string, Content> = {};
   for (const [name, draft] of Object.entries(drafts)) {
-    if (draft !== undefined) sealed[name] = sealContent(salt, draft);
+    if (draft !== undefined)
+      sealed[name] = typeof seal === 'string' ? sealContent(seal, draft) : seal(draft);
   }
   return sealed;
 }
 
 /** An event ready for a record, in the newest version of its type. */
 export function sealEvent(
-  salt: string,
+  seal: Seal,
   draft: Draft,
   language: Language = releaseLanguage,
 ): EventRecord {
@@ -85,7 +89,7 @@ export function sealEvent(
     ...(readers === undefined ? {} : { readers }),
   };
   if (draft.content === undefined) return head;
-  return { ...head, content: sealContents(salt, draft.content) };
+  return { ...head, content: sealContents(seal, draft.content) };
 }
 
 /** In what ids are made of, every content is only its digest and its media type. */

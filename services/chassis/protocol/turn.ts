@@ -1,7 +1,7 @@
 import type { Draft } from '../../../schemas/event.ts';
 import { type FactsInput, listedCauses } from './decision.ts';
 import type { RecordedFacts, TurnBody } from './record.ts';
-import { recordHash, saltOf, sealContents, sealEvent } from './seal.ts';
+import { recordHash, type Seal, saltOf, sealContents, sealEvent } from './seal.ts';
 import type { ServiceEntry } from './service-fold.ts';
 import type { AnyLogic } from './service-logic.ts';
 import type { SessionCore } from './session-core.ts';
@@ -11,7 +11,11 @@ export type Author = Readonly<{ epoch: number; incarnation: string; release: str
 
 export type SealedTurn = Readonly<{ id: string; body: TurnBody }>;
 
-export function recordFacts(session: string, facts: FactsInput): RecordedFacts {
+export function recordFacts(
+  session: string,
+  facts: FactsInput,
+  seal: Seal = saltOf(session),
+): RecordedFacts {
   const data = {
     nowMs: facts.nowMs,
     ...(facts.delivered.length === 0 ? {} : { delivered: facts.delivered }),
@@ -29,7 +33,7 @@ export function recordFacts(session: string, facts: FactsInput): RecordedFacts {
       { mediaType: 'application/json', body },
     ]),
   );
-  return { data, content: sealContents(saltOf(session), drafts) };
+  return { data, content: sealContents(seal, drafts) };
 }
 
 /** The facts of a recorded turn, as the decision saw them. Content bodies must have been read. */
@@ -51,27 +55,39 @@ export function factsOf(body: TurnBody): FactsInput {
   };
 }
 
+/** A decision that was made, and from what. */
+export type Made = Readonly<{
+  drafts: readonly Draft[];
+  facts: FactsInput;
+  author: Author;
+  foreseen: readonly string[];
+  /** The newest record that was in the log, where `entry` foresaw others after it. */
+  base?: SessionCore['last'];
+}>;
+
 /**
  * Makes the record of a decision. Its id is a hash over everything in it but the sequence number and the batch, which
  * say how it was sent (DESIGN 2, 3.4).
  */
-export function buildTurn(
+export function buildTurn(logic: AnyLogic, entry: ServiceEntry, made: Made): SealedTurn {
+  const body = turnBody(logic, entry, made);
+  return { id: turnId(body), body };
+}
+
+/** The id of a turn with this body. */
+export const turnId = (body: TurnBody): string => `trn_${recordHash(body).slice(0, 32)}`;
+
+/** What stands in the record of a decision. */
+export function turnBody(
   logic: AnyLogic,
   entry: ServiceEntry,
-  made: Readonly<{
-    drafts: readonly Draft[];
-    facts: FactsInput;
-    author: Author;
-    foreseen: readonly string[];
-    /** The newest record that was in the log, where `entry` foresaw others after it. */
-    base?: SessionCore['last'];
-  }>,
-): SealedTurn {
+  made: Made,
+  seal: Seal = saltOf(entry.core.meta.session),
+): TurnBody {
   const { core } = entry;
   const base = made.base ?? core.last;
   const { session, tenant, principal, labels } = core.meta;
-  const salt = saltOf(session);
-  const body: TurnBody = {
+  return {
     kind: 'turn',
     session,
     service: logic.name,
@@ -82,14 +98,13 @@ export function buildTurn(
     ...(entry.root === undefined ? {} : { root: entry.root }),
     foreseen: made.foreseen,
     causes: listedCauses(entry).map(({ event }) => ({ record: event.record, index: event.index })),
-    facts: recordFacts(session, made.facts),
+    facts: recordFacts(session, made.facts, seal),
     behaviour: logic.behaviour,
     release: made.author.release,
     atMs: made.facts.nowMs,
     tenant,
     principal,
     labels,
-    events: made.drafts.map((draft) => sealEvent(salt, draft, logic.language)),
+    events: made.drafts.map((draft) => sealEvent(seal, draft, logic.language)),
   };
-  return { id: `trn_${recordHash(body).slice(0, 32)}`, body };
 }

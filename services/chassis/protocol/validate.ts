@@ -27,16 +27,22 @@ function validatorOf(schema: JsonObject): ValidateFunction {
   return validator;
 }
 
+/** Readers are no part of what a schema describes. Few events name any. */
+function withoutReaders(event: EventRecord): object {
+  if (event.readers === undefined) return event;
+  const { readers: _readers, ...written } = event;
+  return written;
+}
+
 /** Says what is wrong with an event, or nothing. */
 export function problemOfEvent(
   event: EventRecord,
   language: Language = releaseLanguage,
 ): string | undefined {
-  const { readers: _readers, ...written } = event;
   const schema = language.schemaOf(event.type, event.version);
   if (schema === undefined) return `event ${event.type} version ${event.version} has no schema`;
   const validator = validatorOf(schema);
-  const valid: boolean = validator(written as unknown);
+  const valid: boolean = validator(withoutReaders(event) as unknown);
   if (valid) return undefined;
   const first = validator.errors?.[0];
   return `event ${event.type}: ${first?.instancePath || '/'} ${first?.message ?? 'is not valid'}`;
@@ -52,6 +58,7 @@ export function problemOfDraft(
   const version = language.versionOf(draft.type) ?? 1;
   const head = { type: draft.type, version, data: draft.data as JsonObject };
   if (draft.content === undefined) return problemOfEvent(head, language);
-  const content = Object.fromEntries(Object.keys(draft.content).map((name) => [name, sealedShape]));
+  const content: Record<string, typeof sealedShape> = {};
+  for (const name of Object.keys(draft.content)) content[name] = sealedShape;
   return problemOfEvent({ ...head, content }, language);
 }

@@ -1,5 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonical, hashOf, sha256 } from '../../../../../services/chassis/protocol/hash.ts';
+import {
+  canonical,
+  hashOf,
+  isSameJson,
+  sha256,
+} from '../../../../../services/chassis/protocol/hash.ts';
 
 test('SHA-256 is of UTF-8, in lower-case hex', () => {
   expect(sha256('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
@@ -48,4 +54,51 @@ describe('canonical text', () => {
 test('the hash of a value is that of its canonical text', () => {
   expect(hashOf({ b: 1, a: 2 })).toBe(sha256('{"a":2,"b":1}'));
   expect(hashOf({ a: 1, b: undefined } as object)).toBe(hashOf({ a: 1 }));
+});
+
+describe('what is the same without its text', () => {
+  const turnedRound = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(turnedRound);
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value).reverse();
+    return Object.fromEntries(members.map(([name, member]) => [name, turnedRound(member)]));
+  };
+
+  test('has the same canonical text, in whatever order its members stand', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const copy = JSON.parse(JSON.stringify(value)) as unknown;
+        expect(isSameJson(copy, value)).toBe(true);
+        expect(isSameJson(turnedRound(copy), value)).toBe(true);
+      }),
+    );
+  });
+
+  test('is never said of values with other texts', () => {
+    const small = fc.jsonValue({ maxDepth: 2 });
+    fc.assert(
+      fc.property(small, small, (one, other) => {
+        const isSame = canonical(one) === canonical(other);
+        expect([isSame, isSameJson(one, other)]).toEqual([isSame, isSame]);
+      }),
+    );
+  });
+
+  test.each([
+    [{ a: 1 }, { a: 1, b: 2 }],
+    [{ a: 1, b: 2 }, { a: 1 }],
+    [{ a: 1 }, { b: 1 }],
+    [{ ['__proto__']: {} }, { x: 1 }],
+    [JSON.parse('{"__proto__":{}}'), { x: {} }],
+    [JSON.parse('{"constructor":{}}'), { x: {} }],
+    [[], {}],
+    [{}, []],
+    [[1], [1, 2]],
+    [null, {}],
+    [{}, null],
+    ['1', 1],
+    [{ a: null }, {}],
+  ])('%j is not %j', (one, other) => {
+    expect(isSameJson(one, other)).toBe(false);
+  });
 });
