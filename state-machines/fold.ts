@@ -6,14 +6,15 @@ import {
   type EventObject,
 } from 'xstate';
 import type { JsonObject } from '../schemas/json.ts';
+import { flatTableOf, moveBy } from './flat-table.ts';
+import type { Persisted } from './persisted.ts';
+
+export type { Persisted } from './persisted.ts';
 
 /**
- * The only place that calls XState outside the machines. Machines are pure: no `after`, `invoke`, `spawn`, `sendTo`,
+ * The only place that runs XState outside the machines. Machines are pure: no `after`, `invoke`, `spawn`, `sendTo`,
  * no history states; assigns and guards only.
  */
-
-/** A machine's state as data: it stands in service states and checkpoints. */
-export type Persisted = Readonly<{ value: string; context: JsonObject; done: boolean }>;
 
 export type Fold<E extends EventObject> = Readonly<{
   id: string;
@@ -46,6 +47,7 @@ function inertScope(machine: AnyStateMachine): AnyActorScope {
 /** A pure fold over one machine with flat states. */
 export function createFold<E extends EventObject>(machine: AnyStateMachine): Fold<E> {
   const scope = inertScope(machine);
+  const table = flatTableOf(machine);
   const live = new WeakMap<Persisted, AnyMachineSnapshot>();
   const persist = (snapshot: AnyMachineSnapshot): Persisted => {
     const state: Persisted = {
@@ -77,6 +79,8 @@ export function createFold<E extends EventObject>(machine: AnyStateMachine): Fol
     definition: JSON.stringify(machine.definition),
     initial: () => start,
     next(state, event) {
+      const moved = table === undefined ? undefined : moveBy(table, state, event);
+      if (moved !== undefined) return moved;
       const before = restore(state);
       const after = machine.transition(before, event, scope) as AnyMachineSnapshot;
       return after === before ? state : persist(after);
