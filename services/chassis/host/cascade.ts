@@ -5,6 +5,7 @@ import { foldEntry, type ServiceEntry } from '../protocol/service-fold.ts';
 import type { SessionCore } from '../protocol/session-core.ts';
 import type { DecidedTurn } from './decided-turn.ts';
 import type { Decider } from './decider.ts';
+import { Foresight } from './foresight.ts';
 import type { HostedService } from './ports.ts';
 import { type Slot, sharedCoreFold } from './slot.ts';
 
@@ -44,6 +45,7 @@ function bytesOf(body: TurnBody | InputBody): number {
  * F1 Only services that are owned, known and do not stand by take part.
  * F2 A turn foresaw all of its batch that its service was shown, in the order of the batch.
  * F3 A batch has an end: what does not fit is decided when it was read back.
+ * F4 Who had nothing to say is asked again only where something is new to it.
  */
 export class Cascade {
   readonly turns: DecidedTurn[] = [];
@@ -53,6 +55,8 @@ export class Cascade {
   private readonly services: readonly HostedService[];
   private views: readonly View[] = [];
   private readonly foreseen = new Map<string, string>();
+  /** What the services made of the batch: it need not be made again where the batch lands as foreseen. */
+  readonly foresight = new Foresight();
   private bytes = 0;
 
   constructor(slot: Slot, services: readonly HostedService[], decider: Decider) {
@@ -89,7 +93,9 @@ export class Cascade {
     if (this.services.length < 2 && this.input === undefined) return;
     this.views = this.services.flatMap((service) => {
       const entry = this.slot.seats.get(service.logic.name)?.entry;
-      return entry === undefined ? [] : [{ service, entry, base: entry.core.last }];
+      if (entry === undefined) return [];
+      this.foresight.begin(service.logic.name, entry);
+      return [{ service, entry, base: entry.core.last }];
     });
     while (this.foresee()) {
       const answers = this.views.flatMap((view) => this.answer(view));
@@ -115,16 +121,21 @@ export class Cascade {
     const fold = sharedCoreFold(record);
     for (const view of this.views) {
       const { logic } = view.service;
-      const step = fold(view.entry.core, logic.language);
+      const before = view.entry.core;
+      const step = fold(before, logic.language);
       view.entry = foldEntry(logic, view.entry, { record, step });
+      this.foresight.shown(logic.name, record, { before, step, after: view.entry });
     }
   }
 
   private answer({ service, entry, base }: View): DecidedTurn[] {
-    if (entry.causes.length === 0) return [];
+    const { name } = service.logic;
+    if (entry.causes.length === 0 || this.foresight.isQuiet(name, entry)) return [];
     const foreseen = new Map(this.foreseen);
     const { slot } = this;
     const turn = this.decider.decide({ slot, service, entry, chassis: noNews, foreseen, base });
-    return turn === undefined ? [] : [turn];
+    if (turn !== undefined) return [turn];
+    this.foresight.quiet(name, entry);
+    return [];
   }
 }

@@ -125,7 +125,7 @@ export class SessionTable {
     for (const { logic } of this.services) {
       if (record.offset < (at.marks.get(logic.name) ?? 0)) continue;
       const seat = slot.seatOf(logic);
-      const step = foldSeat(seat, record, fold);
+      const step = foldSeat(seat, record, fold, slot.foresight);
       keepWaiting(seat, record, at.catchingUp);
       kept ||= seat.known || at.catchingUp;
       if (step === undefined || step.events.length === 0) continue;

@@ -121,7 +121,8 @@ export class Settler {
 
   /** A record of ours was read, effective or void: its batch may be complete. */
   landed(slot: Slot | undefined, recordId: string): void {
-    slot?.inFlight.delete(recordId);
+    if (slot?.inFlight.delete(recordId) === true && slot.inFlight.size === 0)
+      slot.foresight = undefined;
   }
 
   hasLost(slot: Slot): boolean {
@@ -176,8 +177,9 @@ export class Settler {
   }
 
   /** `alone`: how the input that begins the cascade goes where the batch does not. */
-  private append(slot: Slot, { records, turns }: Cascade, alone?: Batch): void {
+  private append(slot: Slot, { records, turns, foresight }: Cascade, alone?: Batch): void {
     const { acceptance, ownership, writer } = this.parts;
+    slot.foresight = foresight;
     const forget = (): void => {
       for (const turn of turns) slot.inFlight.delete(turn.id);
       if (alone !== undefined) writer.push(alone);

@@ -11,6 +11,7 @@ import {
   type SessionCore,
   unknownSession,
 } from '../protocol/session-core.ts';
+import type { Foresight } from './foresight.ts';
 
 /** One service's part of a session in memory. */
 export type Seat = {
@@ -47,6 +48,8 @@ export class Slot {
   readonly seats = new Map<string, Seat>();
   /** Ids of records of this host's batch that is on the way (DESIGN 3.6). */
   readonly inFlight = new Set<string>();
+  /** What the services here know of that batch already. */
+  foresight: Foresight | undefined;
   /** Addresses of own events: deliveries on the way, and acknowledged ones not yet recorded. */
   readonly sending = new Set<string>();
   readonly acknowledged = new Set<string>();
@@ -153,14 +156,20 @@ export function sharedCoreFold(record: PlacedRecord): CoreFold {
 }
 
 /** Folds one record into one seat. Answers what the record brought to this seat. */
-export function foldSeat(seat: Seat, record: PlacedRecord, fold: CoreFold): CoreStep | undefined {
+export function foldSeat(
+  seat: Seat,
+  record: PlacedRecord,
+  fold: CoreFold,
+  foresight?: Foresight,
+): CoreStep | undefined {
   const { core } = seat.entry;
   if (ablated('3a') && core.recent.includes(record.header.id))
     return fold(core, seat.logic.language);
   if (record.offset <= core.last.offset) return undefined;
-  const step = fold(core, seat.logic.language);
   const before = seat.entry;
-  seat.entry = foldEntry(seat.logic, before, { record, step });
+  const landed = foresight?.landed(seat.logic.name, before, record);
+  const step = landed?.step ?? fold(core, seat.logic.language);
+  seat.entry = landed?.entry ?? foldEntry(seat.logic, before, { record, step });
   if (seat.entry !== before) {
     seat.sinceCheckpoint += 1;
     seat.bytesSince += weightOf(record.body);

@@ -91,13 +91,13 @@ const lastOf = (core: SessionCore, record: PlacedRecord, atMs: number): SessionC
   atMs: Math.max(core.last.atMs, atMs),
 });
 
-const withRecent = ({ recent }: SessionCore, one: string): readonly string[] => [
+export const withRecent = ({ recent }: SessionCore, one: string): readonly string[] => [
   ...recent.slice(-(recentMax - 1)),
   one,
 ];
 
 /** An outcome's id is the same whoever writes it: a turn foresaw the one in its own batch. */
-const placeOfInput = (id: string, offset: number): string => `${id}@${offset}`;
+export const placeOfInput = (id: string, offset: number): string => `${id}@${offset}`;
 
 /** After an effective input. */
 function moved(core: SessionCore, record: PlacedRecord, atMs: number): SessionCore {
