@@ -92,7 +92,7 @@ export const topics: readonly TopicDefinition[] = [
     from: ['tool-guard', 'console', 'other systems'],
     to: ['other systems', 'intake'],
   }),
-  sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator']),
+  sessionLog(keysTopic, 'goal log id or key log id', ['intake', 'aggregator'], ['supervisor']),
   sessionLog(budgetsTopic, 'budget log id', ['model-gateway']),
   sessionLog(poolsTopic, 'pool log id', ['supervisor']),
   sessionLog(sinksTopic, 'topic/partition that is stored', ['event-store']),

@@ -69,7 +69,12 @@ export type Review = Readonly<{
  * output is `{ iterations, exit, last }`.
  */
 export type Loop = Readonly<{
-  wake: Readonly<{ everyMs?: number; signals?: readonly string[] }>;
+  wake: Readonly<{
+    everyMs?: number;
+    signals?: readonly string[];
+    /** Further goals of the session's key wake it in place of waiting for their turn. */
+    goalsOfKey?: true;
+  }>;
   exit: Readonly<{
     /** An expression over `output` and `iteration`. */
     when?: string;

@@ -547,6 +547,18 @@ reason?: ContentV1
 }
 }
 /**
+ * The goal is to wake a loop of the session that has its key: relayed from the key log.
+ */
+export interface GoalDivertedV1 {
+type: "goal.diverted"
+version: 1
+data: {
+keyLog: string
+session: string
+lane: string
+}
+}
+/**
  * The goal is over; a key that it held is given back.
  */
 export interface GoalEndedV1 {
@@ -555,6 +567,10 @@ version: 1
 data: {
 status: ("completed" | "failed" | "cancelled" | "rejected")
 keyLog?: string
+/**
+ * It reached the session whose loop it was to wake.
+ */
+woke?: true
 }
 }
 /**
@@ -570,6 +586,10 @@ session: string
  * How long the goal waits for a newer one of its key, which takes its place.
  */
 debounceMs?: number
+/**
+ * It was to wake a loop, which had no use for it: it gets its turn like any other.
+ */
+returned?: true
 }
 }
 /**
@@ -677,6 +697,55 @@ payload: ContentV1
 }
 }
 /**
+ * An iteration of a loop in another session has seen the goal: it is over without a session of its own.
+ */
+export interface GoalTakenV1 {
+type: "goal.taken"
+version: 1
+data: {
+goalId: string
+session: string
+receivedAtMs: number
+/**
+ * The session whose loop has seen it.
+ */
+takenBy: string
+task: string
+iteration?: number
+}
+}
+/**
+ * The goal goes to the session whose loop it is to wake.
+ */
+export interface GoalWakeForwardedV1 {
+type: "goal.wake-forwarded"
+version: 1
+data: {
+goalId: string
+session: string
+lane: string
+receivedAtMs: number
+}
+content: {
+goal: ContentV1
+inputs?: ContentV1
+context?: ContentV1
+}
+}
+/**
+ * What became of the goal in the session that it was sent to: relayed from its log.
+ */
+export interface GoalWakeSettledV1 {
+type: "goal.wake-settled"
+version: 1
+data: {
+session: string
+outcome: ("taken" | "returned")
+task: string
+iteration?: number
+}
+}
+/**
  * The key log gives the key to a goal.
  */
 export interface KeyAssignedV1 {
@@ -700,6 +769,42 @@ waiting: number
  * Goal log of the newer goal that takes its place.
  */
 supersededBy?: string
+}
+}
+/**
+ * A goal that was sent to the session ended before it got there.
+ */
+export interface KeyDiversionWithdrawnV1 {
+type: "key.diversion-withdrawn"
+version: 1
+data: {
+goalLog: string
+session: string
+lane: string
+}
+}
+/**
+ * So many goals were sent to the session, and none any more.
+ */
+export interface KeyDiversionsCountedV1 {
+type: "key.diversions-counted"
+version: 1
+data: {
+session: string
+lane: string
+diverted: number
+}
+}
+/**
+ * The goal goes to the session that has the key, in place of waiting for its turn.
+ */
+export interface KeyDivertedV1 {
+type: "key.diverted"
+version: 1
+data: {
+goalLog: string
+session: string
+lane: string
 }
 }
 /**
@@ -745,6 +850,10 @@ type: "key.released"
 version: 1
 data: {
 goalLog: string
+/**
+ * It reached the session whose loop it was to wake.
+ */
+woke?: true
 }
 }
 /**
@@ -760,6 +869,10 @@ session: string
  * How long the goal waits for a newer one of its key, which takes its place.
  */
 debounceMs?: number
+/**
+ * It was to wake a loop, which had no use for it: it gets its turn like any other.
+ */
+returned?: true
 }
 }
 /**
@@ -774,6 +887,29 @@ goalLog: string
  * Older goals that it stands for.
  */
 superseded: number
+}
+}
+/**
+ * The session takes no further goals of its key: relayed from its log.
+ */
+export interface KeyUnwatchedV1 {
+type: "key.unwatched"
+version: 1
+data: {
+session: string
+lane: string
+}
+}
+/**
+ * The session that has the key takes further goals of it: relayed from its log.
+ */
+export interface KeyWatchedV1 {
+type: "key.watched"
+version: 1
+data: {
+session: string
+goalLog: string
+lane: string
 }
 }
 /**
@@ -1823,6 +1959,24 @@ payload: ContentV1
 }
 }
 /**
+ * Another goal of the session's key, for the loop that goals wake.
+ */
+export interface SessionWokenV1 {
+type: "session.woken"
+version: 1
+data: {
+goalId: string
+goalLog: string
+principal: string
+receivedAtMs: number
+}
+content: {
+goal: ContentV1
+inputs?: ContentV1
+context?: ContentV1
+}
+}
+/**
  * The event store begins to follow a partition of a topic.
  */
 export interface SinkOpenedV1 {
@@ -2550,6 +2704,74 @@ lentNanoUsd: number
 spentNanoUsd: number
 }
 }
+/**
+ * No goal wakes a loop of the session any more; the key log says how many it has sent.
+ */
+export interface WakeClosedV1 {
+type: "wake.closed"
+version: 1
+data: {
+keyLog: string
+lane: string
+}
+}
+/**
+ * So many goals were sent to wake a loop of this session, and none any more: relayed from the key log.
+ */
+export interface WakeCountedV1 {
+type: "wake.counted"
+version: 1
+data: {
+keyLog: string
+diverted: number
+}
+}
+/**
+ * A loop of the session is woken by goals of its key from now on: the key log is told.
+ */
+export interface WakeOpenedV1 {
+type: "wake.opened"
+version: 1
+data: {
+keyLog: string
+goalLog: string
+lane: string
+}
+}
+/**
+ * What became of a goal that came to wake the loop: an iteration has seen it, or it goes back to be a goal of its own.
+ */
+export interface WakeSettledV1 {
+type: "wake.settled"
+version: 1
+data: {
+/**
+ * Counts the goals that came, from 1.
+ */
+ordinal: number
+goalId: string
+/**
+ * Who hears of it; nobody where a fork took it over.
+ */
+goalLog?: string
+outcome: ("taken" | "returned")
+task: string
+/**
+ * Which iteration has seen it.
+ */
+iteration?: number
+}
+}
+/**
+ * A goal that was sent to wake a loop of this session never comes: relayed from the key log.
+ */
+export interface WakeWithdrawnV1 {
+type: "wake.withdrawn"
+version: 1
+data: {
+goalLog: string
+}
+}
 
 /** Events that a service decides: they stand in turns. */
 export interface TurnEvents {
@@ -2582,8 +2804,13 @@ export interface TurnEvents {
   'goal.queued': GoalQueuedV1;
   'goal.rejected': GoalRejectedV1;
   'goal.signal-forwarded': GoalSignalForwardedV1;
+  'goal.taken': GoalTakenV1;
+  'goal.wake-forwarded': GoalWakeForwardedV1;
   'key.assigned': KeyAssignedV1;
   'key.denied': KeyDeniedV1;
+  'key.diversion-withdrawn': KeyDiversionWithdrawnV1;
+  'key.diversions-counted': KeyDiversionsCountedV1;
+  'key.diverted': KeyDivertedV1;
   'key.freed': KeyFreedV1;
   'key.settled': KeySettledV1;
   'model.claimed': ModelClaimedV1;
@@ -2640,6 +2867,9 @@ export interface TurnEvents {
   'tool.unknown': ToolUnknownV1;
   'tranche.lent': TrancheLentV1;
   'tranche.refused': TrancheRefusedV1;
+  'wake.closed': WakeClosedV1;
+  'wake.opened': WakeOpenedV1;
+  'wake.settled': WakeSettledV1;
 }
 
 /** Events from outside a session: each is one input record. */
@@ -2649,12 +2879,16 @@ export interface InputEvents {
   'child.ended': ChildEndedV1;
   'goal.answer-received': GoalAnswerReceivedV1;
   'goal.cancel-received': GoalCancelReceivedV1;
+  'goal.diverted': GoalDivertedV1;
   'goal.received': GoalReceivedV1;
   'goal.signal-received': GoalSignalReceivedV1;
+  'goal.wake-settled': GoalWakeSettledV1;
   'key.granted': KeyGrantedV1;
   'key.refused': KeyRefusedV1;
   'key.released': KeyReleasedV1;
   'key.requested': KeyRequestedV1;
+  'key.unwatched': KeyUnwatchedV1;
+  'key.watched': KeyWatchedV1;
   'model.attempt-failed': ModelAttemptFailedV1;
   'model.completed': ModelCompletedV1;
   'model.failed': ModelFailedV1;
@@ -2668,6 +2902,7 @@ export interface InputEvents {
   'session.forked': SessionForkedV1;
   'session.opened': SessionOpenedV1;
   'session.signalled': SessionSignalledV1;
+  'session.woken': SessionWokenV1;
   'sink.opened': SinkOpenedV1;
   'slot.requested': SlotRequestedV1;
   'slot.returned': SlotReturnedV1;
@@ -2676,6 +2911,8 @@ export interface InputEvents {
   'tool.failed': ToolFailedV1;
   'tranche.requested': TrancheRequestedV1;
   'tranche.returned': TrancheReturnedV1;
+  'wake.counted': WakeCountedV1;
+  'wake.withdrawn': WakeWithdrawnV1;
 }
 
 export const eventTypes = [
@@ -2709,20 +2946,29 @@ export const eventTypes = [
   'goal.cancel-forwarded',
   'goal.cancel-received',
   'goal.cancelled',
+  'goal.diverted',
   'goal.ended',
   'goal.queued',
   'goal.received',
   'goal.rejected',
   'goal.signal-forwarded',
   'goal.signal-received',
+  'goal.taken',
+  'goal.wake-forwarded',
+  'goal.wake-settled',
   'key.assigned',
   'key.denied',
+  'key.diversion-withdrawn',
+  'key.diversions-counted',
+  'key.diverted',
   'key.freed',
   'key.granted',
   'key.refused',
   'key.released',
   'key.requested',
   'key.settled',
+  'key.unwatched',
+  'key.watched',
   'model.attempt-failed',
   'model.claimed',
   'model.completed',
@@ -2764,6 +3010,7 @@ export const eventTypes = [
   'session.forked',
   'session.opened',
   'session.signalled',
+  'session.woken',
   'sink.opened',
   'slot.denied',
   'slot.expired',
@@ -2798,4 +3045,9 @@ export const eventTypes = [
   'tranche.refused',
   'tranche.requested',
   'tranche.returned',
+  'wake.closed',
+  'wake.counted',
+  'wake.opened',
+  'wake.settled',
+  'wake.withdrawn',
 ] as const;

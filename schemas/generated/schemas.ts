@@ -2076,6 +2076,60 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.diverted:v1",
+  "title": "GoalDivertedV1",
+  "description": "The goal is to wake a loop of the session that has its key: relayed from the key log.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.diverted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "keyLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "keyLog",
+     "session",
+     "lane"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:goal.ended:v1",
   "title": "GoalEndedV1",
   "description": "The goal is over; a key that it held is given back.",
@@ -2109,6 +2163,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "woke": {
+      "const": true,
+      "description": "It reached the session whose loop it was to wake."
      }
     },
     "required": [
@@ -2158,6 +2216,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "integer",
       "minimum": 1,
       "description": "How long the goal waits for a newer one of its key, which takes its place."
+     },
+     "returned": {
+      "const": true,
+      "description": "It was to wake a loop, which had no use for it: it gets its turn like any other."
      }
     },
     "required": [
@@ -2593,6 +2655,214 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.taken:v1",
+  "title": "GoalTakenV1",
+  "description": "An iteration of a loop in another session has seen the goal: it is over without a session of its own.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.taken"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "receivedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     },
+     "takenBy": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session whose loop has seen it."
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "iteration": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "goalId",
+     "session",
+     "receivedAtMs",
+     "takenBy",
+     "task"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.wake-forwarded:v1",
+  "title": "GoalWakeForwardedV1",
+  "description": "The goal goes to the session whose loop it is to wake.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.wake-forwarded"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "receivedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "goalId",
+     "session",
+     "lane",
+     "receivedAtMs"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goal": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "inputs": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "context": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "goal"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.wake-settled:v1",
+  "title": "GoalWakeSettledV1",
+  "description": "What became of the goal in the session that it was sent to: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.wake-settled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "outcome": {
+      "type": "string",
+      "enum": [
+       "taken",
+       "returned"
+      ]
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "iteration": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "session",
+     "outcome",
+     "task"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:key.assigned:v1",
   "title": "KeyAssignedV1",
   "description": "The key log gives the key to a goal.",
@@ -2676,6 +2946,167 @@ export const eventSchemas: readonly JsonObject[] = [
     "required": [
      "goalLog",
      "waiting"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:key.diversion-withdrawn:v1",
+  "title": "KeyDiversionWithdrawnV1",
+  "description": "A goal that was sent to the session ended before it got there.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "key.diversion-withdrawn"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "goalLog",
+     "session",
+     "lane"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:key.diversions-counted:v1",
+  "title": "KeyDiversionsCountedV1",
+  "description": "So many goals were sent to the session, and none any more.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "key.diversions-counted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "diverted": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "session",
+     "lane",
+     "diverted"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:key.diverted:v1",
+  "title": "KeyDivertedV1",
+  "description": "The goal goes to the session that has the key, in place of waiting for its turn.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "key.diverted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "goalLog",
+     "session",
+     "lane"
     ]
    }
   },
@@ -2839,6 +3270,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "string",
       "minLength": 1,
       "maxLength": 128
+     },
+     "woke": {
+      "const": true,
+      "description": "It reached the session whose loop it was to wake."
      }
     },
     "required": [
@@ -2888,6 +3323,10 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "integer",
       "minimum": 1,
       "description": "How long the goal waits for a newer one of its key, which takes its place."
+     },
+     "returned": {
+      "const": true,
+      "description": "It was to wake a loop, which had no use for it: it gets its turn like any other."
      }
     },
     "required": [
@@ -2941,6 +3380,108 @@ export const eventSchemas: readonly JsonObject[] = [
     "required": [
      "goalLog",
      "superseded"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:key.unwatched:v1",
+  "title": "KeyUnwatchedV1",
+  "description": "The session takes no further goals of its key: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "key.unwatched"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "session",
+     "lane"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:key.watched:v1",
+  "title": "KeyWatchedV1",
+  "description": "The session that has the key takes further goals of it: relayed from its log.",
+  "x-record": "input",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "key.watched"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "session",
+     "goalLog",
+     "lane"
     ]
    }
   },
@@ -6933,6 +7474,83 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:session.woken:v1",
+  "title": "SessionWokenV1",
+  "description": "Another goal of the session's key, for the loop that goals wake.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "session.woken"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "principal": {
+      "type": "string",
+      "maxLength": 512
+     },
+     "receivedAtMs": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "goalId",
+     "goalLog",
+     "principal",
+     "receivedAtMs"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goal": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "inputs": {
+      "$ref": "urn:longrein:content:v1"
+     },
+     "context": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": [
+     "goal"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data",
+   "content"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:sink.opened:v1",
   "title": "SinkOpenedV1",
   "description": "The event store begins to follow a partition of a topic.",
@@ -9650,6 +10268,270 @@ export const eventSchemas: readonly JsonObject[] = [
    "version",
    "data"
   ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:wake.closed:v1",
+  "title": "WakeClosedV1",
+  "description": "No goal wakes a loop of the session any more; the key log says how many it has sent.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "wake.closed"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "keyLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "keyLog",
+     "lane"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:wake.counted:v1",
+  "title": "WakeCountedV1",
+  "description": "So many goals were sent to wake a loop of this session, and none any more: relayed from the key log.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "wake.counted"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "keyLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "diverted": {
+      "type": "integer",
+      "minimum": 0
+     }
+    },
+    "required": [
+     "keyLog",
+     "diverted"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:wake.opened:v1",
+  "title": "WakeOpenedV1",
+  "description": "A loop of the session is woken by goals of its key from now on: the key log is told.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "wake.opened"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "keyLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "keyLog",
+     "goalLog",
+     "lane"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:wake.settled:v1",
+  "title": "WakeSettledV1",
+  "description": "What became of a goal that came to wake the loop: an iteration has seen it, or it goes back to be a goal of its own.",
+  "x-record": "turn",
+  "x-writers": [
+   "supervisor"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "wake.settled"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "ordinal": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Counts the goals that came, from 1."
+     },
+     "goalId": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "Who hears of it; nobody where a fork took it over."
+     },
+     "outcome": {
+      "type": "string",
+      "enum": [
+       "taken",
+       "returned"
+      ]
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "iteration": {
+      "type": "integer",
+      "minimum": 0,
+      "description": "Which iteration has seen it."
+     }
+    },
+    "required": [
+     "ordinal",
+     "goalId",
+     "outcome",
+     "task"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:wake.withdrawn:v1",
+  "title": "WakeWithdrawnV1",
+  "description": "A goal that was sent to wake a loop of this session never comes: relayed from the key log.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "wake.withdrawn"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     }
+    },
+    "required": [
+     "goalLog"
+    ]
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
  }
 ];
 
@@ -9869,10 +10751,25 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:goal.signal-forwarded:v1"
       },
       {
+       "$ref": "urn:longrein:event:goal.taken:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:goal.wake-forwarded:v1"
+      },
+      {
        "$ref": "urn:longrein:event:key.assigned:v1"
       },
       {
        "$ref": "urn:longrein:event:key.denied:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:key.diversion-withdrawn:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:key.diversions-counted:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:key.diverted:v1"
       },
       {
        "$ref": "urn:longrein:event:key.freed:v1"
@@ -10041,6 +10938,15 @@ export const recordSchemas: readonly JsonObject[] = [
       },
       {
        "$ref": "urn:longrein:event:tranche.refused:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:wake.closed:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:wake.opened:v1"
+      },
+      {
+       "$ref": "urn:longrein:event:wake.settled:v1"
       }
      ]
     }
@@ -10137,10 +11043,16 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:goal.cancel-received:v1"
      },
      {
+      "$ref": "urn:longrein:event:goal.diverted:v1"
+     },
+     {
       "$ref": "urn:longrein:event:goal.received:v1"
      },
      {
       "$ref": "urn:longrein:event:goal.signal-received:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:goal.wake-settled:v1"
      },
      {
       "$ref": "urn:longrein:event:key.granted:v1"
@@ -10153,6 +11065,12 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:key.requested:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:key.unwatched:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:key.watched:v1"
      },
      {
       "$ref": "urn:longrein:event:model.attempt-failed:v1"
@@ -10194,6 +11112,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:session.signalled:v1"
      },
      {
+      "$ref": "urn:longrein:event:session.woken:v1"
+     },
+     {
       "$ref": "urn:longrein:event:sink.opened:v1"
      },
      {
@@ -10216,6 +11137,12 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:tranche.returned:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:wake.counted:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:wake.withdrawn:v1"
      }
     ]
    }
@@ -10738,6 +11665,31 @@ export const publicSchemas: readonly JsonObject[] = [
     "minLength": 1,
     "maxLength": 128,
     "description": "The session whose past this one shares, where it is a fork."
+   },
+   "takenBy": {
+    "type": "object",
+    "additionalProperties": false,
+    "required": [
+     "session",
+     "task"
+    ],
+    "description": "The goal woke a loop of this session and has none of its own: what came of it stands there.",
+    "properties": {
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "task": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "iteration": {
+      "type": "integer",
+      "minimum": 1
+     }
+    }
    }
   }
  },

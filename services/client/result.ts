@@ -7,6 +7,8 @@ export type GoalResult = Readonly<{
   status: 'completed' | 'failed' | 'cancelled' | 'rejected';
   /** The plan's answer; there only when completed. */
   output?: JsonValue;
+  /** The goal woke a loop of this session and has none of its own: what came of it stands there. */
+  takenBy?: Readonly<{ session: string; task: string; iteration?: number }>;
   /** Where tasks contradicted each other, with who said what. */
   contradictions?: readonly Readonly<{
     member: string;

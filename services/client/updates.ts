@@ -34,6 +34,7 @@ const lastTypes: ReadonlySet<string> = new Set([
   'result.replaced',
   'goal.rejected',
   'goal.cancelled',
+  'goal.taken',
 ]);
 
 /** Where the broker refuses the result, another one takes its place. */

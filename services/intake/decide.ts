@@ -5,7 +5,9 @@ import { goalLogId, keyLogId } from '../chassis/protocol/ids.ts';
 import type { ServiceLogic } from '../chassis/protocol/service-logic.ts';
 import { debounceTimer, decideSettling } from './debounce.ts';
 import { deliveriesOf } from './deliveries.ts';
-import { type Answer, evolve, type GoalLog, type IntakeState, type KeyLog } from './state.ts';
+import { decideDiversion } from './diversion.ts';
+import type { KeyLog } from './key-log.ts';
+import { type Answer, evolve, type GoalLog, type IntakeState } from './state.ts';
 
 const refusedFix = 'send less with the goal, or let the operator raise the limits of the topics';
 
@@ -71,8 +73,11 @@ function cancelEarly(log: GoalLog): Draft {
 function end(log: GoalLog, tenant: string): Draft[] {
   const status = log.ended ?? 'failed';
   const { key } = log.received;
-  if (key !== undefined && log.received.problem === undefined)
-    return [event('goal.ended', { status, keyLog: keyLogId(tenant, key) })];
+  const { woke } = log;
+  if (key !== undefined && log.received.problem === undefined) {
+    const keyLog = keyLogId(tenant, key);
+    return [event('goal.ended', { status, keyLog, ...(woke === undefined ? {} : { woke }) })];
+  }
   const ended = event('goal.ended', { status });
   return log.undelivered.length === 0 ? [ended, event('session.closed', {})] : [ended];
 }
@@ -81,7 +86,37 @@ function enter(log: GoalLog, tenant: string, nowMs: number): Draft {
   const { key, session, debounceMs } = log.received;
   if (key === undefined) return admit(log, nowMs);
   const waits = debounceMs === undefined ? {} : { debounceMs };
-  return event('goal.queued', { keyLog: keyLogId(tenant, key), session, ...waits });
+  const how = log.returned === undefined ? waits : { returned: log.returned };
+  return event('goal.queued', { keyLog: keyLogId(tenant, key), session, ...how });
+}
+
+/** The goal as the loop sees it that it is to wake. */
+function forwardWake({ received, contents, wake }: GoalLog): Draft[] {
+  if (wake === undefined) return [];
+  const { goalId, receivedAtMs } = received;
+  const { goal, inputs, context } = contents;
+  const content = {
+    goal: text(String(goal ?? '')),
+    ...(inputs === undefined ? {} : { inputs: json(inputs) }),
+    ...(context === undefined ? {} : { context: json(context) }),
+  };
+  return [event('goal.wake-forwarded', { goalId, receivedAtMs, ...wake }, content)];
+}
+
+/** Where it goes in place of getting a session of its own; undefined for one that does not. */
+function wakeSteps(log: GoalLog): Draft[] | undefined {
+  const { goalId, session, receivedAtMs } = log.received;
+  switch (log.phase) {
+    case 'diverted':
+      return forwardWake(log);
+    case 'forwarded':
+      return [];
+    case 'taken':
+      if (log.taken === undefined) return [];
+      return [event('goal.taken', { goalId, session, receivedAtMs, ...log.taken })];
+    default:
+      return undefined;
+  }
 }
 
 function forwardAnswer(answer: Answer, { session, lane }: GoalLog['received']): Draft {
@@ -114,6 +149,8 @@ function decideGoal(log: GoalLog, tenant: string, nowMs: number): Draft[] {
   if (log.refused !== undefined) return [reject(log)];
   if (log.phase === 'admitted') return forward(log);
   if (received.problem !== undefined || log.phase === 'refused') return [reject(log)];
+  const woken = wakeSteps(log);
+  if (woken !== undefined) return woken;
   if (cancel !== null) return [cancelEarly(log)];
   if (log.phase === 'received') return [enter(log, tenant, nowMs)];
   return log.phase === 'granted' ? [admit(log, nowMs)] : [];
@@ -136,10 +173,15 @@ function decideKey(log: KeyLog, nowMs: number): Draft[] {
   const queue = [...log.queue, ...last];
   const free = log.holder === null || log.released.includes(log.holder);
   const [first, ...rest] = queue;
-  const waiting = free ? rest : queue;
+  const going = decideDiversion(log, queue);
+  const gone = new Set(
+    going.flatMap((one) => (one.type === 'key.diverted' ? [one.data.goalLog] : [])),
+  );
+  const waiting = (free ? rest : queue).filter((goalLog) => !gone.has(goalLog));
   if (free && first !== undefined) {
     drafts.push(event('key.assigned', { goalLog: first, waiting: waiting.length }));
   }
+  drafts.push(...going);
   for (const goalLog of waiting.slice(limits.keyQueueMax)) {
     drafts.push(event('key.denied', { goalLog, waiting: limits.keyQueueMax }));
   }
@@ -152,6 +194,10 @@ const answered: ReadonlySet<string> = new Set([
   'goal.signal-received',
   'goal.answer-received',
   'key.requested',
+  'key.watched',
+  'key.unwatched',
+  'goal.diverted',
+  'goal.wake-settled',
   'key.granted',
   'key.refused',
   'key.released',

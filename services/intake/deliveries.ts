@@ -26,16 +26,22 @@ function openSession(seen: SeenEvent<'goal.admitted'>): Delivery {
   return { to: 'log', topic, session, identity: ['opened'], event: opened };
 }
 
-type Unopened = SeenEvent<'goal.rejected'> | SeenEvent<'goal.cancelled'>;
+type Unopened = SeenEvent<'goal.rejected' | 'goal.cancelled' | 'goal.taken'>;
+
+const statuses = {
+  'goal.rejected': 'rejected',
+  'goal.cancelled': 'cancelled',
+  'goal.taken': 'completed',
+} as const;
 
 /** The result of a goal that never got a session. */
-function result(seen: Unopened, meta: SessionMeta, error: JsonObject): Delivery {
+function result(seen: Unopened, meta: SessionMeta, more: JsonObject): Delivery {
   const { goalId, session, receivedAtMs } = seen.data;
   const value: JsonObject = {
     goalId,
     session,
-    status: seen.type === 'goal.rejected' ? 'rejected' : 'cancelled',
-    error,
+    status: statuses[seen.type],
+    ...more,
     usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 },
     ...(Object.keys(meta.labels).length === 0 ? {} : { labels: meta.labels }),
     openedAt: iso(receivedAtMs),
@@ -57,7 +63,7 @@ function reasonOf(seen: SeenEvent<'goal.rejected'>): JsonObject {
 
 function rejected(seen: SeenEvent<'goal.rejected'>, meta: SessionMeta): Delivery[] {
   const reason = reasonOf(seen);
-  const answer = result(seen, meta, reason);
+  const answer = result(seen, meta, { error: reason });
   if (!seen.data.deadLetter) return [answer];
   const { goalId, session, origin } = seen.data;
   const original = seen.content.original === undefined ? '' : textOf(seen.content.original);
@@ -75,7 +81,46 @@ function rejected(seen: SeenEvent<'goal.rejected'>, meta: SessionMeta): Delivery
 function cancelled(seen: SeenEvent<'goal.cancelled'>, meta: SessionMeta): Delivery {
   const reason = textOf(seen.content.reason);
   const message = reason === '' ? 'cancelled before its session opened' : reason;
-  return result(seen, meta, { code: 'CANCELLED', message });
+  return result(seen, meta, { error: { code: 'CANCELLED', message } });
+}
+
+/** Its own session never opens: the result says which one has taken it. */
+function taken(seen: SeenEvent<'goal.taken'>, meta: SessionMeta): Delivery {
+  const { takenBy: session, task, iteration } = seen.data;
+  const takenBy = { session, task, ...(iteration === undefined ? {} : { iteration }) };
+  return result(seen, meta, { takenBy });
+}
+
+function forwardWake(seen: SeenEvent<'goal.wake-forwarded'>, meta: SessionMeta): Delivery {
+  const { session, lane, goalId, receivedAtMs } = seen.data;
+  const { goal, inputs, context } = seen.content;
+  const { session: goalLog, principal } = meta;
+  const woken = event(
+    'session.woken',
+    { goalId, goalLog, principal, receivedAtMs },
+    {
+      goal: text(textOf(goal)),
+      ...(inputs === undefined ? {} : { inputs: json(bodyOf(inputs)) }),
+      ...(context === undefined ? {} : { context: json(bodyOf(context)) }),
+    },
+  );
+  const identity = ['woken', goalLog];
+  return { to: 'log', topic: sessionTopic(lane), session, identity, event: woken };
+}
+
+type Told = SeenEvent<'key.diversions-counted' | 'key.diversion-withdrawn'>;
+
+/** What a session hears of the goals that were sent to it. */
+function tellWatcher(seen: Told, keyLog: string): Delivery {
+  const { session, lane } = seen.data;
+  const to = { to: 'log', topic: sessionTopic(lane), session } as const;
+  if (seen.type === 'key.diversion-withdrawn') {
+    const { goalLog } = seen.data;
+    const identity = ['wake-withdrawn', goalLog];
+    return { ...to, identity, event: event('wake.withdrawn', { goalLog }) };
+  }
+  const { diverted } = seen.data;
+  return { ...to, identity: ['wake-counted'], event: event('wake.counted', { keyLog, diverted }) };
 }
 
 function forwardCancel(seen: SeenEvent<'goal.cancel-forwarded'>): Delivery {
@@ -120,10 +165,11 @@ const toKeys = (
 
 const requestOf = (
   goalLog: string,
-  { session, debounceMs }: DataOf<'goal.queued'>,
+  { session, debounceMs, returned }: DataOf<'goal.queued'>,
 ): DataOf<'key.requested'> => ({
   ...{ goalLog, session },
   ...(debounceMs === undefined ? {} : { debounceMs }),
+  ...(returned === undefined ? {} : { returned }),
 });
 
 const refusalOf = (
@@ -134,6 +180,11 @@ const refusalOf = (
   ...(supersededBy === undefined ? {} : { supersededBy }),
 });
 
+function release(keyLog: string, goalLog: string, { woke }: DataOf<'goal.ended'>): Delivery {
+  const released = { goalLog, ...(woke === undefined ? {} : { woke }) };
+  return toKeys(keyLog, ['released', goalLog], event('key.released', released));
+}
+
 /** The writes to other logs that follow from events of goal logs and key logs (DESIGN 3.12). */
 export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
   const own = meta.session;
@@ -142,7 +193,7 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
       return [
         toKeys(
           seen.data.keyLog,
-          ['requested', own],
+          ['requested', own, ...(seen.data.returned === undefined ? [] : ['returned'])],
           event('key.requested', requestOf(own, seen.data)),
         ),
       ];
@@ -160,7 +211,19 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
       return [forwardAnswer(seen)];
     case 'goal.ended':
       if (seen.data.keyLog === undefined) return [];
-      return [toKeys(seen.data.keyLog, ['released', own], event('key.released', { goalLog: own }))];
+      return [release(seen.data.keyLog, own, seen.data)];
+    case 'goal.wake-forwarded':
+      return [forwardWake(seen, meta)];
+    case 'goal.taken':
+      return [taken(seen, meta)];
+    case 'key.diverted': {
+      const { goalLog, session, lane } = seen.data;
+      const told = event('goal.diverted', { keyLog: own, session, lane });
+      return [toKeys(goalLog, ['diverted', own], told)];
+    }
+    case 'key.diversions-counted':
+    case 'key.diversion-withdrawn':
+      return [tellWatcher(seen, own)];
     case 'key.assigned':
       return [toKeys(seen.data.goalLog, ['granted', own], event('key.granted', { keyLog: own }))];
     case 'key.denied':

@@ -2,7 +2,8 @@ import { bodyOf, type DataOf, type SeenEvent, textOf } from '../../schemas/event
 import type { JsonValue } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
 import { addressOf } from '../chassis/protocol/service-logic.ts';
-import { debounceTimer, type Settling, settleLater, withoutGoal } from './debounce.ts';
+import { evolveKey, newKeyLog } from './evolve-key.ts';
+import type { KeyLog } from './key-log.ts';
 
 /**
  * Intake works on logs of its own (DESIGN 3.8): a goal log follows one goal from its arrival to its end; a key log
@@ -17,12 +18,24 @@ export type Signal = Readonly<{ signal: string; name: string; payload: JsonValue
 export type Answer = DataOf<'goal.answer-received'> &
   Readonly<{ value?: JsonValue; reason?: string }>;
 
+/** `diverted`, `forwarded`, `taken`: it goes to the session that has its key, and wakes a loop there. */
+type Phase =
+  | 'received'
+  | 'queued'
+  | 'granted'
+  | 'refused'
+  | 'diverted'
+  | 'forwarded'
+  | 'taken'
+  | 'admitted'
+  | 'over';
+
 export type GoalLog = Readonly<{
   kind: 'goal';
   received: DataOf<'goal.received'>;
   /** Bodies of goal, inputs, context, problem and original; dropped once they were handed on. */
   contents: Readonly<Record<string, JsonValue>>;
-  phase: 'received' | 'queued' | 'granted' | 'refused' | 'admitted' | 'over';
+  phase: Phase;
   waiting: number;
   /** Goal log of the newer goal that took its place. */
   supersededBy?: string;
@@ -38,18 +51,16 @@ export type GoalLog = Readonly<{
   answers?: readonly Answer[];
   /** Addresses of signals and answers that are on their way: the goal does not depend on them. */
   signalsSent?: readonly string[];
+  /** The session whose loop it is to wake. */
+  wake?: Readonly<{ session: string; lane: string }>;
+  /** It was passed on to there. */
+  woke?: true;
+  /** An iteration has seen it. */
+  taken?: Readonly<{ takenBy: string; task: string; iteration?: number }>;
+  /** Nobody there had a use for it: it gets its turn. */
+  returned?: true;
   /** Why the goal can get no session: the broker will never take what would open it or queue it. */
   refused?: Readonly<{ code: string; message: string }>;
-}>;
-
-export type KeyLog = Readonly<{
-  kind: 'key';
-  holder: string | null;
-  queue: readonly string[];
-  /** Goal logs that gave the key back, not yet answered. */
-  released: readonly string[];
-  /** Goals that wait for a newer one, which takes their place. */
-  settling?: Settling;
 }>;
 
 export type IntakeState = Readonly<{ kind: 'none' }> | GoalLog | KeyLog;
@@ -62,6 +73,8 @@ const delivered: ReadonlySet<string> = new Set([
   'goal.cancel-forwarded',
   'goal.signal-forwarded',
   'goal.answer-forwarded',
+  'goal.wake-forwarded',
+  'goal.taken',
 ]);
 
 /** Whether an event of a goal log leads to a write to another log. */
@@ -94,6 +107,10 @@ function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
       return { ...log, phase: 'over', ended: 'rejected', contents: {} };
     case 'goal.cancelled':
       return { ...log, phase: 'over', ended: 'cancelled', contents: {} };
+    case 'goal.wake-forwarded':
+      return { ...log, phase: 'forwarded', woke: true };
+    case 'goal.taken':
+      return { ...log, phase: 'over', ended: 'completed', contents: {} };
     case 'goal.cancel-forwarded':
       return log.cancel === null ? log : { ...log, cancel: { ...log.cancel, forwarded: true } };
     case 'goal.signal-forwarded': {
@@ -134,10 +151,12 @@ function refuse(log: GoalLog, { data, content }: SeenEvent<'delivery.refused'>):
   if (log.signalsSent?.includes(address) === true) return withoutAddress(log, address);
   const undelivered = log.undelivered.filter((one) => one !== address);
   const isCancel = undelivered.length === 0 && log.cancel?.forwarded === true;
-  const waits = log.phase === 'queued' || (log.phase === 'admitted' && !isCancel);
+  const onItsWay = log.phase === 'queued' || log.phase === 'forwarded';
+  const waits = onItsWay || (log.phase === 'admitted' && !isCancel);
   if (!waits || log.refused !== undefined) return { ...log, undelivered };
   const refused = { code: data.code, message: String(bodyOf(content.message)) };
-  return { ...log, undelivered, refused };
+  const { woke: _never, ...rest } = log;
+  return { ...rest, undelivered, refused };
 }
 
 function answered(log: GoalLog, event: SeenEvent<'goal.answer-received'>): GoalLog {
@@ -161,6 +180,16 @@ function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
       const { waiting, supersededBy } = event.data;
       const newer = supersededBy === undefined ? {} : { supersededBy };
       return { ...log, ...newer, phase: 'refused', waiting };
+    }
+    case 'goal.diverted': {
+      const { session, lane } = event.data;
+      return log.phase === 'queued' ? { ...log, phase: 'diverted', wake: { session, lane } } : log;
+    }
+    case 'goal.wake-settled': {
+      if (log.phase !== 'forwarded') return log;
+      const { session: takenBy, outcome, ...where } = event.data;
+      if (outcome === 'taken') return { ...log, phase: 'taken', taken: { takenBy, ...where } };
+      return { ...log, phase: 'received', returned: true };
     }
     case 'goal.cancel-received': {
       if (log.cancel !== null || log.phase === 'over') return log;
@@ -188,83 +217,10 @@ function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
   }
 }
 
-function request(log: KeyLog, { data, atMs }: SeenEvent<'key.requested'>): KeyLog {
-  const { goalLog, debounceMs } = data;
-  if (log.holder === goalLog || log.queue.includes(goalLog)) return log;
-  if (debounceMs === undefined) return { ...log, queue: [...log.queue, goalLog] };
-  return { ...log, settling: settleLater(log.settling, { goalLog, debounceMs, atMs }) };
-}
-
-/** Events about goals that wait for a newer one; undefined where this is none of them. */
-function evolveSettling(log: KeyLog, event: SeenEvent): KeyLog | undefined {
-  const { settling } = log;
-  if (settling === undefined) return undefined;
-  switch (event.type) {
-    case 'key.settled':
-      return withSettling(
-        { ...log, queue: [...log.queue, event.data.goalLog] },
-        withoutGoal(settling, event.data.goalLog),
-      );
-    case 'key.denied':
-      if (event.data.supersededBy === undefined) return undefined;
-      return withSettling(log, withoutGoal(settling, event.data.goalLog));
-    case 'key.released': {
-      const { goalLog } = event.data;
-      if (settling.goalLog !== goalLog) return undefined;
-      const released = [...log.released, goalLog];
-      return withSettling({ ...log, released }, withoutGoal(settling, goalLog));
-    }
-    case 'timer.set':
-      if (event.data.timer !== debounceTimer) return undefined;
-      return { ...log, settling: { ...settling, timedAtMs: event.data.dueAtMs } };
-    default:
-      return undefined;
-  }
-}
-
-function withSettling(
-  { settling: _before, ...log }: KeyLog,
-  settling: Settling | undefined,
-): KeyLog {
-  return settling === undefined ? log : { ...log, settling };
-}
-
-function evolveKey(log: KeyLog, event: SeenEvent): KeyLog {
-  const settled = evolveSettling(log, event);
-  if (settled !== undefined) return settled;
-  switch (event.type) {
-    case 'key.requested':
-      return request(log, event);
-    case 'key.released': {
-      const { goalLog } = event.data;
-      if (log.holder !== goalLog && !log.queue.includes(goalLog)) return log;
-      // Also one that only waits: that it gets its turn may have been decided already, and is read after this.
-      const queue = log.queue.filter((one) => one !== goalLog);
-      return { ...log, queue, released: [...log.released, goalLog] };
-    }
-    case 'key.assigned':
-      return {
-        ...log,
-        holder: event.data.goalLog,
-        queue: log.queue.filter((one) => one !== event.data.goalLog),
-      };
-    case 'key.denied':
-      return { ...log, queue: log.queue.filter((one) => one !== event.data.goalLog) };
-    case 'key.freed':
-      return {
-        ...log,
-        holder: log.holder === event.data.goalLog ? null : log.holder,
-        released: log.released.filter((one) => one !== event.data.goalLog),
-      };
-    default:
-      return log;
-  }
-}
-
 export function evolve(state: IntakeState, event: SeenEvent): IntakeState {
   if (state.kind === 'goal') return evolveGoal(state, event);
   if (state.kind === 'key') return evolveKey(state, event);
   if (event.type === 'goal.received') return open(event);
   if (event.type !== 'key.requested') return state;
-  return request({ kind: 'key', holder: null, queue: [], released: [] }, event);
+  return evolveKey(newKeyLog, event);
 }

@@ -25,10 +25,11 @@ import { scheduleDue } from './schedule.ts';
 import { type At, cancelChildren } from './spread.ts';
 import { initialState, isComposite, type SupervisorState, type TaskState } from './state.ts';
 import { alignTimers, isOwnTimer } from './timers.ts';
+import { settleWakes, wakeDeliveries } from './wakes.ts';
 
 const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['session.opened', 'session.cancel-requested', 'session.signalled'] as const),
-  ...(['decision.failed'] as const),
+  ...(['decision.failed', 'session.woken', 'wake.counted', 'wake.withdrawn'] as const),
   ...(['session.completed', 'session.failed', 'result.published'] as const),
   ...(['plan.accepted', 'plan.rejected', 'task.completed', 'task.failed'] as const),
   ...(['person.asked', 'person.answered', 'person.settled'] as const),
@@ -62,6 +63,7 @@ function decide(state: SupervisorState, input: DecideInput<SupervisorFacts>): re
   returnPermits(proposal, input.nowMs);
   advance(proposal, input);
   cancelBegunTasks(proposal);
+  settleWakes(proposal, input.session);
   refuseStrays(proposal);
   returnPermits(proposal, input.nowMs);
   alignTimers(proposal);
@@ -90,10 +92,15 @@ function advance(proposal: Proposal<SupervisorState>, at: At): void {
 }
 
 /** Once it failed it says nothing more of this session; but what it opened must not go on for nobody. */
-function decideAfterFailure(state: SupervisorState): readonly Draft[] {
+function decideAfterFailure(
+  state: SupervisorState,
+  { session }: Pick<DecideInput, 'session'>,
+): readonly Draft[] {
   const proposal = beginProposal(state, evolve);
-  if (sessionIsOver(state.session))
+  if (sessionIsOver(state.session)) {
     cancelChildren(state, (draft) => proposal.write(draft), { reason: 'the parent has ended' });
+    settleWakes(proposal, session);
+  }
   return [...proposal.drafts, ...returnAll(state)];
 }
 
@@ -117,6 +124,7 @@ export const supervisorLogic: ServiceLogic<SupervisorState, SupervisorFacts> = {
   deliveries: (seen, session) => [
     ...deliveriesOf(seen, session),
     ...permitDeliveries(seen, session),
+    ...wakeDeliveries(seen, session),
     ...poolLogDeliveries(seen),
   ],
 };

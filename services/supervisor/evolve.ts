@@ -37,12 +37,13 @@ import {
   type TaskState,
 } from './state.ts';
 import { isOwnTimer, sessionTimer, timerOf } from './timers.ts';
+import { foldWakes } from './wakes.ts';
 
 /** The state after this event; the same object when it changes nothing. */
 export function evolve(state: SupervisorState, event: SeenEvent): SupervisorState {
   const poolLog = foldPoolLog(state.poolLog, event);
   if (poolLog !== undefined) return poolLog === state.poolLog ? state : { ...state, poolLog };
-  return evolveSession(withPermits(state, event), event);
+  return evolveSession(withPermits(foldWakes(state, event), event), event);
 }
 
 function evolveSession(state: SupervisorState, event: SeenEvent): SupervisorState {
@@ -236,9 +237,7 @@ function withStop(state: SupervisorState, stop: StopReason): SupervisorState {
   return { ...state, stop };
 }
 
-/**
- * A service that failed decides no more: nobody would say that its agents and sandboxes are gone.
- */
+/** A service that failed decides no more: nobody would say that its agents and sandboxes are gone. */
 function onDecisionFailed(
   state: SupervisorState,
   failed: SeenEvent<'decision.failed'>,

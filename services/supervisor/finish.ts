@@ -11,6 +11,7 @@ import type { DecideInput } from '../chassis/protocol/service-logic.ts';
 import { askForRevision, isRevising, lostTask, mayRevise } from './revise.ts';
 import { cancelChildren } from './spread.ts';
 import { isComposite, type SupervisorState } from './state.ts';
+import { wakesAreSettled } from './wakes.ts';
 
 /** Ends the session where a reason stands in the state and the session is open. */
 export function stopIfAsked(proposal: Proposal<SupervisorState>): void {
@@ -68,7 +69,7 @@ export function closeWhenQuiet(
   openCalls: DecideInput['openCalls'],
 ): void {
   const { session, delivered, living, sessions = {} } = proposal.state;
-  if (Object.keys(sessions).length > 0) return;
+  if (Object.keys(sessions).length > 0 || !wakesAreSettled(proposal.state)) return;
   if (!resultIsOut(session) || !delivered || living.length > 0) return;
   if (Object.values(openCalls).some((call) => call.status === 'claimed')) return;
   proposal.write(event('session.closed', {}));

@@ -8,6 +8,7 @@ import { childrenOf, expand } from './children.ts';
 import { evaluateIn, expressionFailure } from './scope.ts';
 import { isSettled, type LoopState, type SupervisorState, type TaskState } from './state.ts';
 import type { Verdict } from './verdict.ts';
+import { goalsFor, takeGoals } from './wakes.ts';
 
 export const noLoop: LoopState = {
   iterations: 0,
@@ -29,8 +30,13 @@ export function settleLoop(
   const exit = last === undefined ? undefined : exitOf(proposal.state, { task, loop, last });
   if (exit instanceof LongreinError) return { failure: expressionFailure(exit) };
   if (exit !== undefined) return ended(task, exit, last);
-  const scope = wokenScope(task, { loop, nowMs, last });
-  if (scope !== undefined) expand(proposal, task, { kind: 'iteration', scopes: [scope] });
+  if (loop.wake.goalsOfKey === true && proposal.state.wakes === undefined)
+    return { failure: withoutKey(task) };
+  const goals = goalsFor(proposal.state, task);
+  const scope = wokenScope(task, { loop, nowMs, last, goals });
+  if (scope === undefined) return undefined;
+  expand(proposal, task, { kind: 'iteration', scopes: [scope] });
+  if (goals !== undefined) takeGoals(proposal, task.definition.id, Number(scope['iteration']));
   return undefined;
 }
 
@@ -56,18 +62,34 @@ function exitOf(
   return budgetNanoUsd !== undefined && spent >= budgetNanoUsd ? 'budget' : undefined;
 }
 
+type Moment = Readonly<{
+  loop: Loop;
+  nowMs: number;
+  last: TaskState | undefined;
+  goals: readonly JsonObject[] | undefined;
+}>;
+
 /** What the next iteration sees; undefined while nothing wakes it. */
 function wokenScope(
   { loop: state = noLoop }: TaskState,
-  { loop, nowMs, last }: Readonly<{ loop: Loop; nowMs: number; last: TaskState | undefined }>,
+  { loop, nowMs, last, goals }: Moment,
 ): JsonObject | undefined {
   const { everyMs, signals } = loop.wake;
   const [signal] = state.signals;
   const byTime = everyMs !== undefined && (state.wakeAtMs ?? 0) <= nowMs;
-  const atOnce = everyMs === undefined && signals === undefined;
-  if (signal === undefined && !byTime && !atOnce) return undefined;
+  const atOnce = (everyMs ?? signals ?? goals) === undefined;
+  const byGoals = goals !== undefined && goals.length > 0;
+  if (signal === undefined && !byTime && !atOnce && !byGoals) return undefined;
   const previous = last?.output ?? null;
-  return { iteration: state.iterations + 1, previous, signal: signal ?? null };
+  const scope = { iteration: state.iterations + 1, previous, signal: signal ?? null };
+  return goals === undefined ? scope : { ...scope, goals };
+}
+
+function withoutKey({ definition }: TaskState) {
+  const message =
+    `Task "${definition.id}" is woken by goals of the key (wake.goalsOfKey), but this goal has no key, or the plan had no ` +
+    'such loop when it was accepted. Submit the goal with a key.';
+  return { code: 'KEY_MISSING', class: 'invalid-request', message } as const;
 }
 
 function ended({ loop = noLoop }: TaskState, exit: Exit, last: TaskState | undefined): Verdict {

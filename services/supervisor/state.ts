@@ -134,6 +134,31 @@ export type LoopState = Readonly<{
   signals: readonly Signal[];
 }>;
 
+/** A goal that came and that no iteration has seen yet. Nobody waits for what becomes of it where it has no goal log. */
+export type Wake = Readonly<{
+  ordinal: number;
+  goalId: string;
+  goalLog?: string;
+  goal: JsonValue;
+  inputs: JsonValue;
+  context: JsonValue;
+}>;
+
+/** `unasked` until the loop begins; `counted`: `expected` is how many the key log has sent in all. */
+export type Wakes = Readonly<{
+  phase: 'unasked' | 'open' | 'closing' | 'counted';
+  key: string;
+  goalLog: string;
+  lane: string;
+  expected: number;
+  /** How many came or were withdrawn, and how many of them came. */
+  arrived: number;
+  came: number;
+  waiting: readonly Wake[];
+  /** Own events that have not reached the other log, by address. */
+  unsent: readonly string[];
+}>;
+
 /** Why the session has to end before its plan is done; the first reason in the log counts. */
 export type StopReason =
   | Readonly<{ as: 'cancelled'; requestedBy: string; reason: string | null }>
@@ -188,6 +213,8 @@ export type SupervisorState = Readonly<{
     budgetedTasks: readonly string[];
     resuming: readonly string[];
   }>;
+  /** There where goals of the key wake a loop. */
+  wakes?: Wakes;
   /** Set in the log of a pool, and nothing else is then. */
   poolLog?: PoolLog;
 }>;

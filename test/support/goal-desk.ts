@@ -11,6 +11,7 @@ export type Result = Readonly<{
   session: string;
   status: 'completed' | 'failed' | 'cancelled' | 'rejected';
   output?: unknown;
+  takenBy?: Readonly<{ session: string; task: string; iteration?: number }>;
   error?: Readonly<{ code: string; message: string; field?: string; fix?: string; task?: string }>;
   labels?: Readonly<Record<string, string>>;
   openedAt: string;

@@ -34,7 +34,17 @@ export const cancelInput = (reason = 'not needed') =>
 
 type Sent = Readonly<{ from: BenchSession; seen: SeenEvent; deliveries: readonly Delivery[] }>;
 
+/** What a session knows of goals that come to wake its loop. */
+type Watching = {
+  phase: 'open' | 'closing';
+  readonly waiting: string[];
+  arrived: number;
+  counted?: number;
+};
+
 export class IntakeWorld {
+  /** Sessions whose loop goals of the key wake, those included that have ended. */
+  readonly watching = new Map<string, Watching>();
   readonly logs = new Map<string, BenchSession>();
   /** Public messages in order. */
   readonly published: Extract<Delivery, { to: 'public' }>[] = [];
@@ -61,6 +71,49 @@ export class IntakeWorld {
 
   cancel(session: string): void {
     this.input(goalLogId(session), 'cancel', cancelInput());
+  }
+
+  /** The loop of a session begins that goals of its key wake. */
+  watch(session: string, key: string): void {
+    if (!this.running.has(session) || this.watching.has(session)) return;
+    this.watching.set(session, { phase: 'open', waiting: [], arrived: 0 });
+    const data = { session, goalLog: goalLogId(session), lane: 'normal' };
+    this.input(keyLog(key), `watched ${session}`, event('key.watched', data));
+  }
+
+  /** The oldest goal that came was seen by an iteration, or is given back. */
+  settle(session: string, outcome: 'taken' | 'returned'): void {
+    const goalLog = this.watching.get(session)?.waiting.shift();
+    if (goalLog === undefined) return;
+    const settled = event('goal.wake-settled', { session, outcome, task: 'watch' });
+    this.input(goalLog, `wake-settled ${session}`, settled);
+  }
+
+  /** The loop has ended: what waits goes back, and so does what is on its way. */
+  unwatch(session: string, key: string): void {
+    const known = this.watching.get(session);
+    if (known?.phase !== 'open') return;
+    known.phase = 'closing';
+    while (known.waiting.length > 0) this.settle(session, 'returned');
+    const left = event('key.unwatched', { session, lane: 'normal' });
+    this.input(keyLog(key), `unwatched ${session}`, left);
+  }
+
+  /** What the session waits for before it closes is there. */
+  isQuiet(session: string): boolean {
+    const { phase, waiting, arrived, counted } = this.watching.get(session) ?? quiet;
+    return phase === 'closing' && waiting.length === 0 && arrived === counted;
+  }
+
+  private wake(session: string, draft: Extract<Delivery, { to: 'log' }>['event']): void {
+    const known = this.watching.get(session);
+    if (known === undefined || this.isQuiet(session))
+      throw new Error(`${draft.type} comes to ${session}, which does not wait for it`);
+    if (draft.type === 'wake.counted') known.counted = draft.data.diverted;
+    else known.arrived += 1;
+    if (draft.type !== 'session.woken') return;
+    known.waiting.push(draft.data.goalLog);
+    if (known.phase === 'closing') this.settle(session, 'returned');
   }
 
   /** The session of a goal came to its end. */
@@ -131,9 +184,18 @@ export class IntakeWorld {
       return;
     }
     const { session, identity, event: draft } = delivery;
+    const isWake = ['session.woken', 'wake.counted', 'wake.withdrawn'].includes(draft.type);
     if (draft.type === 'session.opened') this.running.add(session);
     else if (draft.type === 'session.cancel-requested') this.stopped.add(session);
+    else if (isWake) this.wakeOnce(session, identity.join(' '), draft);
     else this.input(session, identity.join(' '), draft);
+  }
+
+  private wakeOnce(...[session, identity, draft]: Parameters<IntakeWorld['input']>): void {
+    const known = `${session} ${identity}`;
+    if (this.relayed.has(known)) return;
+    this.relayed.add(known);
+    this.wake(session, draft as Extract<Delivery, { to: 'log' }>['event']);
   }
 
   /** Everything that can happen without the outside happens. */
@@ -154,5 +216,7 @@ export class IntakeWorld {
     return [...this.logs.values()].reduce((sum, { events }) => sum + events.length, 0);
   }
 }
+
+const quiet: Watching = { phase: 'closing', waiting: [], arrived: 0, counted: 0 };
 
 export const keyLog = (key: string): string => keyLogId(tenant, key);

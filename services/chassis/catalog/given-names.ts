@@ -25,7 +25,8 @@ export function givenViolations(plan: PlanDefinition, task: TaskDefinition, path
   const own = ['goal', 'inputs', 'context', 'tasks'];
   const more = task.fanOut === undefined ? [] : ['item', 'index', 'branch'];
   const rounds = task.review === undefined ? [] : ['round', 'remarks', 'previous'];
-  const loops = task.loop === undefined ? [] : ['iteration', 'previous', 'signal'];
+  const goals = task.loop?.wake.goalsOfKey === true ? ['goals'] : [];
+  const loops = task.loop === undefined ? [] : ['iteration', 'previous', 'signal', ...goals];
   const given = { inputs, tasks: task.needs, others: [...own, ...more, ...rounds, ...loops] };
   const plain = { ...given, others: own };
   const { fanOut, review, loop } = task;

@@ -11,7 +11,7 @@ import { type CatalogNames, duplicates, under, unknownName, unknownNames } from 
 import { outputViolations } from './output-rules.ts';
 import type { Violation } from './problem.ts';
 import { replanViolations } from './replan-rules.ts';
-import { patternViolations } from './task-rules.ts';
+import { oneLoopForGoals, patternViolations } from './task-rules.ts';
 
 /**
  * What a schema cannot say of a plan: that its tasks can be run in some order, and that everything
@@ -28,6 +28,7 @@ export function validatePlan(plan: PlanDefinition, catalog: CatalogNames): Viola
     ...repeated.map((found) => ({ ...found, path: ['tasks', ...found.path, 'id'] })),
     ...plan.tasks.flatMap((task, index) => taskViolations({ plan, task, index, ids, catalog })),
     ...(repeated.length === 0 ? cycleViolations(plan) : []),
+    ...oneLoopForGoals(plan.tasks),
     ...unknownNames(plan.output.tasks ?? [], ids, 'task').map(under('output', 'tasks')),
     ...expressionViolations(plan.output.shape ?? null, ['output', 'shape']),
     ...shapeViolations(plan),

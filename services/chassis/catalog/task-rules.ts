@@ -88,6 +88,16 @@ function reviewViolations({ review }: TaskDefinition): Violation[] {
   ];
 }
 
+/** A goal can go to one loop only; paths begin at the plan. */
+export function oneLoopForGoals(tasks: readonly TaskDefinition[]): Violation[] {
+  const woken = tasks.flatMap(({ loop }, at) => (loop?.wake.goalsOfKey === true ? [at] : []));
+  const [, second] = woken;
+  if (second === undefined) return [];
+  const reason = 'Goals of the key wake another loop of this plan already.';
+  const fix = 'Leave wake.goalsOfKey to one of them.';
+  return [{ path: ['tasks', second, 'loop', 'wake', 'goalsOfKey'], reason, fix }];
+}
+
 function loopViolations({ loop }: TaskDefinition): Violation[] {
   if (loop === undefined) return [];
   if (loop.exit.when !== undefined) return sourceViolations(loop.exit.when, ['exit', 'when']);

@@ -84,6 +84,10 @@ function workLine(event: SeenEvent, view: LiveView): Line | undefined {
       return busy('goal', '', 'waits for other goals of its key');
     case 'goal.rejected':
       return bad('goal', event.data.code, words(event.content.message));
+    case 'goal.wake-forwarded':
+      return busy('goal', '', `goes to session ${shortId(event.data.session)}, which has its key`);
+    case 'goal.taken':
+      return good('goal', '', `wakes a loop of session ${shortId(event.data.takenBy)}`);
     case 'goal.cancelled':
       return bad('goal', '', 'cancelled before its session opened');
     case 'session.opened':

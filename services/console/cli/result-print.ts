@@ -8,13 +8,19 @@ import type { Terminal } from './terminal.ts';
 export function statusLine(terminal: Terminal, followed: Followed): string {
   const { green, red, bold } = terminal.colors;
   const { result, elapsedMs, repeated } = followed;
-  const { status, error, usage } = result;
+  const { status, error, usage, takenBy } = result;
   const paint = status === 'completed' ? green : red;
   const tokens = usage.inputTokens + usage.outputTokens;
   const spent = tokens === 0 ? '' : `, ${tokens} tokens, ${dollars(usage.costNanoUsd)}`;
   const ended = result.endedAt.replace('T', ' ').slice(0, 19);
   const when = repeated ? `at ${ended} UTC, asked for before` : `in ${duration(elapsedMs)}`;
   const lines = [`${paint(bold(status))} ${when}${spent}`];
+  if (takenBy !== undefined) {
+    const { session, task } = takenBy;
+    lines.push(
+      `It woke the loop "${task}" of session ${session}: longrein session show ${session}`,
+    );
+  }
   if (error !== undefined) {
     const where = error.task ?? error.field;
     lines.push(`${error.message}${where === undefined ? '' : ` (${where})`} [${error.code}]`);

@@ -9,6 +9,7 @@ import { GoalDesk } from '../../support/goal-desk.ts';
 import { LiveHost } from '../../support/live-hosts.ts';
 import { fixture, stackUnderTest } from '../../support/live-stack.ts';
 import { SessionLogs } from '../../support/session-log.ts';
+import { expectVerified } from '../../support/session-proof.ts';
 
 /** What holds goals back, turns plans about and places goals, on a real broker. */
 
@@ -16,11 +17,12 @@ const stack = stackUnderTest();
 const pool = `frail-${process.pid}`;
 const sandboxTool = 'deploy/examples/tools/sandbox.run.yaml';
 const documented = filesOfDocument('docs/plans.md');
-const replanFiles = ['plans/two-mirrors', 'agents/mirror-reader', 'agents/line-counter'].map(
-  (name) => [`${name}.yaml`, documented[`${name}.yaml`] ?? ''] as const,
-);
+const shownFiles = [
+  ...['plans/two-mirrors', 'agents/mirror-reader', 'agents/line-counter'],
+  ...['plans/alert-watch', 'agents/alert-judge'],
+].map((name) => [`${name}.yaml`, documented[`${name}.yaml`] ?? ''] as const);
 const directory = temporaryCatalog({
-  ...Object.fromEntries(replanFiles),
+  ...Object.fromEntries(shownFiles),
   'tools/sandbox.run.yaml': readFileSync(join(packageRoot, sandboxTool), 'utf8'),
   'pools.yaml': `
 - { name: ${pool}, description: Breaks., breaker: { failuresMax: 2, coolMs: 1000 } }
@@ -133,6 +135,29 @@ describe('a tool that does not work', () => {
     await new Promise((resolve) => setTimeout(resolve, Date.parse(until) - Date.now() + 50));
     expect(await wait(0)).toMatchObject({ status: 'completed' });
     expect(await wait(0)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('goals of one key whose loop goals wake', () => {
+  it('go into the session that has the key, and say so', async () => {
+    const key = `incident-${process.pid}`;
+    const alert = (errors: number) => desk.submit({ plan: 'alert-watch', key, inputs: { errors } });
+    const first = await alert(1);
+    const second = await desk.result(await alert(2));
+    const third = await desk.result(await alert(9));
+    const { session, output } = await desk.result(first);
+    expect(output).toEqual({
+      watch: { iterations: 3, exit: 'when', last: { errors: [1, 2, 9], worst: 'critical' } },
+    });
+    const taken = [second, third].map(({ status, takenBy }) => [status, takenBy]);
+    const by = (iteration: number) => ({ session, task: 'watch', iteration });
+    expect(taken).toEqual([
+      ['completed', by(2)],
+      ['completed', by(3)],
+    ]);
+    await expectVerified(stack, [session]);
+    const after = await desk.result(await alert(9));
+    expect(after).toMatchObject({ status: 'completed', output: { watch: { iterations: 1 } } });
   });
 });
 

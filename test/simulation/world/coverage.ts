@@ -111,6 +111,8 @@ const noProgress =
   'plans that tell their parts are not made here: tests of the aggregator and of a real broker show them';
 const noTemplateBreaker =
   'no template of this world has a breaker: tests of the pool log and of whole sessions show it';
+const noWakes =
+  'loops that goals wake are not made here: tests of intake, of the supervisor and of whole sessions show them';
 const byHand = 'an operator of the command line writes it, behind or before all that is simulated';
 const shortLives =
   'a place is taken back minutes after a session lost it: a test of the pool log shows it';
@@ -129,6 +131,12 @@ export const neverEmitted: Readonly<Record<string, string>> = {
   ...{ 'template.suspended': noTemplateBreaker, 'template.resumed': noTemplateBreaker },
   ...{ 'slot.denied': noTemplateBreaker, 'permit.denied': noTemplateBreaker },
   'task.diverted': noTemplateBreaker,
+  ...{ 'wake.opened': noWakes, 'wake.closed': noWakes, 'wake.settled': noWakes },
+  ...{ 'wake.counted': noWakes, 'wake.withdrawn': noWakes, 'session.woken': noWakes },
+  ...{ 'key.watched': noWakes, 'key.unwatched': noWakes, 'key.diverted': noWakes },
+  ...{ 'key.diversions-counted': noWakes, 'key.diversion-withdrawn': noWakes },
+  ...{ 'goal.diverted': noWakes, 'goal.wake-forwarded': noWakes },
+  ...{ 'goal.wake-settled': noWakes, 'goal.taken': noWakes },
   'session.erased': byHand,
   'session.forked': byHand,
   'slot.expired': shortLives,

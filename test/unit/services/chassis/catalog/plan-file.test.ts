@@ -95,6 +95,16 @@ describe('the check of a plan file', () => {
     ).toBe(true);
   });
 
+  it('lets goals of the key wake one loop, which sees them', () => {
+    const loop = 'loop: { wake: { goalsOfKey: true }, exit: { deadlineMs: 5 } }, input: =goals';
+    expect(wrong(task('a', loop))).toEqual([]);
+    const [first = '', ...more] = wrong(task('a', loop) + task('b', loop));
+    expect(more).toEqual([]);
+    expect(first).toMatch(/^7: Goals of the key wake another loop of this plan already/);
+    const blind = wrong(task('a', loop.replace('goalsOfKey: true', 'everyMs: 5')));
+    expect(blind).toEqual([expect.stringContaining('Nobody gives "goals"')]);
+  });
+
   it('finds what the shape of the output takes from nowhere', () => {
     const found = wrong(task('a', 'priority: 1'), 'output: { kind: collect, shape: =tasks.c }\n');
     expect(found).toEqual([expect.stringContaining('7: This task does not need "c"')]);
