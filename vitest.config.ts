@@ -4,10 +4,15 @@ import { defineConfig } from 'vitest/config';
  * One project per folder of test/. `npm test` starts broker, registry and ClickHouse for those that need them. Files that
  * leave nothing behind share a process and what it has loaded: that is more than half of their time.
  */
-const project = (name: string, testTimeoutMs = 20_000, isolate = true) => ({
+const project = (
+  name: string,
+  testTimeoutMs = 20_000,
+  { isolate = true, execArgv = [] }: { isolate?: boolean; execArgv?: string[] } = {},
+) => ({
   test: {
     name,
     isolate,
+    execArgv,
     include: [`test/${name}/**/*.test.ts`],
     environment: 'node' as const,
     testTimeout: testTimeoutMs,
@@ -15,14 +20,19 @@ const project = (name: string, testTimeoutMs = 20_000, isolate = true) => ({
   },
 });
 
+const together = { isolate: false };
+
+/** Most of what a schedule makes dies with it: as `npm run simulate` has it. */
+const roomForYoung = ['--max-semi-space-size=64', '--min-semi-space-size=16'];
+
 export default defineConfig({
   test: {
     projects: [
-      project('tidy', 20_000, false),
-      project('unit', 30_000, false),
-      project('property', 120_000, false),
-      project('replay', 60_000, false),
-      project('simulation', 300_000, false),
+      project('tidy', 20_000, together),
+      project('unit', 30_000, together),
+      project('property', 120_000, together),
+      project('replay', 60_000, together),
+      project('simulation', 300_000, { isolate: false, execArgv: roomForYoung }),
       project('contract', 180_000),
       project('integration', 240_000),
       project('system', 300_000),

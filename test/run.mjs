@@ -3,7 +3,7 @@
 // share one.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
@@ -32,7 +32,9 @@ function runVitest(name, files, env) {
     '--reporter=json',
     `--outputFile.json=${reportOf(name)}`,
   ];
-  const order = name === 'quick' ? [] : ['--no-file-parallelism'];
+  // By itself vitest leaves one processor to others: of two that is half.
+  const order =
+    name === 'quick' ? [`--maxWorkers=${availableParallelism()}`] : ['--no-file-parallelism'];
   const args = [vitest, 'run', ...reporters, ...order, ...files];
   return new Promise((resolve, reject) => {
     // What tests put into the temporary directory goes with the run.

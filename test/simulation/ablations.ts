@@ -7,6 +7,7 @@ import type { BuiltService } from '../../services/chassis/host/service-context.t
 import type { Watermarks } from '../../services/chassis/host/watermarks.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
+import { sameLog } from './batch.ts';
 import type { Schedule } from './world/schedule.ts';
 import type { Sabotage } from './world/world.ts';
 
@@ -227,7 +228,7 @@ export const ablations: readonly Ablation[] = [
   },
   {
     name: 'facts that no seed gives',
-    rule: 'the same seed gives the same log',
+    rule: sameLog,
     sabotage: {
       services: hosts((hosted) =>
         hosted.logic.name === 'supervisor'

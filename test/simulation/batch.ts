@@ -33,12 +33,14 @@ export type SeedResult = Readonly<{
   isLong: boolean;
 }>;
 
+/** The rule of a seed that is run twice. */
+export const sameLog = 'the same seed gives the same log';
+
 /** Runs a seed a second time and compares. */
 export async function checkSameLog(run: Run, sabotage: Sabotage = {}): Promise<Violation[]> {
   const again = await fingerprintOfSchedule(run.schedule, sabotage);
   if (again === run.fingerprint) return [];
-  const rule = 'the same seed gives the same log';
-  return [{ rule, detail: `fingerprints ${run.fingerprint} and ${again}` }];
+  return [{ rule: sameLog, detail: `fingerprints ${run.fingerprint} and ${again}` }];
 }
 
 async function tryWith(trial: Trial): Promise<Verdict> {

@@ -1,0 +1,3 @@
+import { testStored } from './stored-schedules.ts';
+
+testStored(1);
