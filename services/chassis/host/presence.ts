@@ -46,19 +46,32 @@ export type ListedEpoch = Readonly<{
   epoch: number;
 }>;
 
-type Listing = Readonly<{ epoch: number; heardMs: number }>;
+type Listing = { epoch: number; heardMs: number };
 
 type Instance = {
   beat: Heartbeat;
   /** By the clock, and in time of hearing. */
   atMs: number;
   heardMs: number;
-  /** When it last listed a service of a partition, and with which epoch. */
-  readonly listings: Map<string, Listing>;
+  /** `topic/partition` -> service -> when it was listed last, and with which epoch. */
+  readonly listings: Map<string, Map<string, Listing>>;
 };
 
-const listingOf = ({ partition, service }: { partition: string; service: string }): string =>
-  `${partition}#${service}`;
+/** Every heartbeat of every instance comes through here with all that it owns: what is known is changed in place. */
+function list(listings: Instance['listings'], beat: Heartbeat, heardMs: number): void {
+  for (const [partition, services] of Object.entries(beat.partitions)) {
+    const known = listings.get(partition) ?? new Map<string, Listing>();
+    listings.set(partition, known);
+    for (const [service, epoch] of Object.entries(services)) {
+      const listing = known.get(service);
+      if (listing === undefined) known.set(service, { epoch, heardMs });
+      else {
+        listing.epoch = epoch;
+        listing.heardMs = heardMs;
+      }
+    }
+  }
+}
 
 /** So many heartbeats before the newest are read at the start, for instances that have just ended. */
 const recentBeats = 1_000;
@@ -140,7 +153,7 @@ export class Presence {
   unlistedMs(owned: ListedEpoch, sinceMs: number): number {
     const instance = this.instances.get(owned.incarnation);
     if (instance?.beat.ended === true) return Number.POSITIVE_INFINITY;
-    const listed = instance?.listings.get(listingOf(owned));
+    const listed = instance?.listings.get(owned.partition)?.get(owned.service);
     const lastMs = listed?.epoch === owned.epoch ? listed.heardMs : 0;
     return this.time.totalMs - Math.max(sinceMs, lastMs);
   }
@@ -218,11 +231,8 @@ export class Presence {
     if (beat.incarnation === this.incarnation) this.time.heard(nowMs);
     const heardMs = this.time.mark(nowMs);
     const known = this.instances.get(beat.incarnation);
-    const listings = known?.listings ?? new Map<string, Listing>();
-    for (const [partition, services] of Object.entries(beat.partitions)) {
-      for (const [service, epoch] of Object.entries(services))
-        listings.set(listingOf({ partition, service }), { epoch, heardMs });
-    }
+    const listings: Instance['listings'] = known?.listings ?? new Map();
+    list(listings, beat, heardMs);
     const overtaken = known !== undefined && (known.beat.count ?? 0) > (beat.count ?? 0);
     const newest = overtaken ? known.beat : beat;
     this.instances.set(beat.incarnation, { beat: newest, atMs: nowMs, heardMs, listings });

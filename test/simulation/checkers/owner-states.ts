@@ -21,13 +21,10 @@ function missingSeats(history: History, seen: PartitionSeen): string[] {
   const held = new Set(seen.seats.map(({ service, session }) => `${service} ${session}`));
   return [...history.sessions.values()]
     .filter(({ topic, partition }) => topic === seen.topic && partition === seen.partition)
+    .filter(({ session }) => history.coreBefore(session, seen.position)?.status === 'open')
     .flatMap(({ session }) =>
       seen.services
         .filter((service) => !held.has(`${service} ${session}`))
-        .filter(
-          (service) =>
-            history.entryBefore({ service, session }, seen.position)?.core.status === 'open',
-        )
         .map((service) => `${service} does not know the open session ${session}`),
     );
 }

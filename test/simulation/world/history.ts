@@ -60,6 +60,17 @@ const silent = () => undefined;
 const noLogger = { debug: silent, info: silent, warn: silent, error: silent };
 const noClock = { nowMs: () => 0, after: () => silent };
 
+/** So many of them, in the order of their offsets, stand below this one. */
+function countBelow<T>(all: readonly T[], offsetOf: (one: T) => number, offset: number): number {
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (offsetOf(all[middle] as T) < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The whole log, read from its start with the protocol's own functions: what everything else is measured by. */
 export class History {
   readonly lines: Line[] = [];
@@ -153,13 +164,13 @@ export class History {
   /** The view before the record at this offset. */
   entryBefore(view: View, offset: number): ServiceEntry | undefined {
     const folds = this.foldsOf(view.service, view.session, view.behaviour);
-    let [low, high] = [0, folds.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((folds[middle] as Fold).line.offset < offset) low = middle + 1;
-      else high = middle;
-    }
-    return folds[low - 1]?.entry;
+    return folds[countBelow(folds, ({ line }) => line.offset, offset) - 1]?.entry;
+  }
+
+  /** What all services know of a session before the record at this offset. */
+  coreBefore(session: string, offset: number): SessionCore | undefined {
+    const lines = this.sessions.get(session)?.lines ?? [];
+    return lines[countBelow(lines, (line) => line.offset, offset) - 1]?.step.core;
   }
 
   /** Effective turns with the view of their service at their base. */
