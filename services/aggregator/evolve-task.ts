@@ -14,8 +14,11 @@ export function withRevision(
   const plan = bodyOf(content.plan) as unknown as PlanDefinition;
   const known = new Map(state.tasks.map((task) => [task.id, task]));
   const tasks = plan.tasks.map(({ id, onFailure }) => {
-    const { machine = taskFold.initial(), output = null } = known.get(id) ?? {};
-    return { id, onFailure, machine, output };
+    const before = known.get(id);
+    // One that was skipped never began: the new plan says of it what it says.
+    if (before === undefined || before.machine.value === 'skipped')
+      return { id, onFailure, machine: taskFold.initial(), output: null };
+    return { id, onFailure, machine: before.machine, output: before.output };
   });
   return { ...state, tasks };
 }

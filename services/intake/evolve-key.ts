@@ -21,11 +21,13 @@ function evolveSettling(log: KeyLog, event: SeenEvent): KeyLog | undefined {
   const { settling } = log;
   if (settling === undefined) return undefined;
   switch (event.type) {
-    case 'key.settled':
-      return withSettling(
-        { ...log, queue: [...log.queue, event.data.goalLog] },
-        withoutGoal(settling, event.data.goalLog),
-      );
+    case 'key.settled': {
+      const { goalLog } = event.data;
+      // One that went away meanwhile would hold the key for ever.
+      const isGone = log.released.includes(goalLog);
+      const queue = isGone ? log.queue : [...log.queue, goalLog];
+      return withSettling({ ...log, queue }, withoutGoal(settling, goalLog));
+    }
     case 'key.denied':
       if (event.data.supersededBy === undefined) return undefined;
       return withSettling(log, withoutGoal(settling, event.data.goalLog));

@@ -98,6 +98,7 @@ export function evolve(state: PlannerState, event: SeenEvent): PlannerState {
   if (session !== state.session) return onStep({ ...state, session }, event);
   if (event.type.startsWith('model.')) return onModel(state, event);
   if (event.type.startsWith('plan.rev')) return onRevision(state, event);
+  if (event.type === 'task.abandoned') return withUsed(state, event.data.task);
   const stops = event.type === 'session.cancel-requested' || event.type === 'decision.failed';
   return stops && !state.stopping ? { ...state, stopping: true } : state;
 }
@@ -134,6 +135,13 @@ function withRevising(state: PlannerState, { content }: SeenEvent<'plan.accepted
 function withoutAnswer(planning: PlanningState): PlanningState {
   const { answer: _read, failure: _told, ...kept } = planning;
   return { ...kept, violations: [] };
+}
+
+/** What was given up stands for what was done under its id, also where the plan could do without it. */
+function withUsed(state: PlannerState, task: string): PlannerState {
+  const { revising } = state;
+  if (!revising?.catalog.plan.tasks.some(({ id }) => id === task)) return state;
+  return { ...state, revising: { ...revising, used: [...(revising.used ?? []), task] } };
 }
 
 function onRevision(state: PlannerState, event: SeenEvent): PlannerState {

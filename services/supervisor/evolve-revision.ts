@@ -23,6 +23,9 @@ export function evolveRevision(state: SupervisorState, seen: RevisionEvent): Sup
   }
 }
 
+/** One that was skipped would else be done with, whatever the new plan says of it. */
+const neverBegun: ReadonlySet<string> = new Set(['pending', 'skipped']);
+
 /** What began stays as it is; the others are those of the new plan. */
 function revised(state: SupervisorState, seen: SeenEvent<'plan.revised'>): SupervisorState {
   const plan = bodyOf(seen.content.plan) as unknown as PlanDefinition;
@@ -30,7 +33,7 @@ function revised(state: SupervisorState, seen: SeenEvent<'plan.revised'>): Super
   const known = new Map(state.tasks.map((task) => [task.definition.id, task]));
   const planned = plan.tasks.map((task) => {
     const before = known.get(task.id);
-    return before === undefined || before.machine.value === 'pending'
+    return before === undefined || neverBegun.has(before.machine.value)
       ? newTask(task, plan, agents)
       : before;
   });

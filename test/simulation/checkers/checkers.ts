@@ -1,4 +1,5 @@
 import type { Run } from '../world/run.ts';
+import { breakersHold } from './breakers-hold.ts';
 import { cancelsFirst } from './cancels-first.ts';
 import { causesAnswered } from './causes-answered.ts';
 import { causesOnce } from './causes-once.ts';
@@ -13,6 +14,7 @@ import { effectsPermitted } from './effects-permitted.ts';
 import { factsOnce } from './facts-once.ts';
 import { goalsGoOn } from './goals-go-on.ts';
 import { keysSerial } from './keys-serial.ts';
+import { keysSettled } from './keys-settled.ts';
 import { lettersWritten } from './letters-written.ts';
 import { machinesLegal } from './machines-legal.ts';
 import { memberOrder } from './member-order.ts';
@@ -20,8 +22,10 @@ import { noSurprises } from './no-surprises.ts';
 import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
 import { ownersDeliver } from './owners-deliver.ts';
+import { partsOnce } from './parts-once.ts';
 import { poolsKept } from './pools-kept.ts';
 import { questionsOnce } from './questions-once.ts';
+import { revisionsOnce } from './revisions-once.ts';
 import { sessionsClose } from './sessions-close.ts';
 import { sinkRows } from './sink-rows.ts';
 import { spendInBudget, spendInDay } from './spend-in-budget.ts';
@@ -44,6 +48,7 @@ const checkers: readonly Checker[] = [
   machinesLegal,
   timeOrder,
   keysSerial,
+  keysSettled,
   poolsKept,
   noSurprises,
   effectsAllowed,
@@ -61,6 +66,9 @@ const checkers: readonly Checker[] = [
   spendInBudget,
   spendInDay,
   questionsOnce,
+  revisionsOnce,
+  partsOnce,
+  breakersHold,
 ];
 
 /** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */

@@ -1,10 +1,11 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
+import { plannerAgent } from '../../../services/planner/state.ts';
 import type { Persisted } from '../../../state-machines/fold.ts';
 import { type Coverage, note } from '../world/coverage.ts';
 import type { Line, SessionHistory } from '../world/history.ts';
 import { transitionName } from '../world/transitions.ts';
-import { type Moved, movedBy } from './machines.ts';
+import { type Moved, movedBy, renewedBy } from './machines.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'the log of a session is valid for every machine';
@@ -32,6 +33,8 @@ class Machines {
 
   noteAgent(event: SeenEvent): void {
     if (event.type !== 'tool.requested' && event.type !== 'model.requested') return;
+    // A plan that a model makes is made by no agent that has a life.
+    if (event.data.agent === plannerAgent) return;
     this.agentOf.set(event.data.call, event.data.agent);
   }
 }
@@ -57,6 +60,9 @@ function step(
 ): Violation[] {
   const { line, index, event } = at;
   machines.noteAgent(event);
+  for (const renewed of renewedBy(event))
+    if (machines.past(renewed).at(-1)?.state.value === 'skipped')
+      machines.move(renewed, line.offset, renewed.machine.initial);
   return movedBy(event, machines.agentOf).flatMap((moved) => {
     const { machine, id } = moved;
     const before = machines.past(moved).at(-1)?.state ?? machine.initial;

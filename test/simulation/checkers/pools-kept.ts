@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../../schemas/event.ts';
 import { isDelegated } from '../../../services/chassis/catalog/child-task.ts';
+import { poolLogId } from '../../../services/chassis/protocol/ids.ts';
 import type { SessionHistory } from '../world/history.ts';
 import type { Checker, Violation } from './violation.ts';
 
@@ -13,6 +14,7 @@ const eventsOf = ({ lines }: SessionHistory): readonly SeenEvent[] =>
 
 /** The log of the pool never gives more places than there are. */
 function overfull(session: SessionHistory): Violation[] {
+  if (session.session !== poolLogId(narrow.pool)) return [];
   const held = new Set<string>();
   const found: Violation[] = [];
   for (const event of eventsOf(session)) {

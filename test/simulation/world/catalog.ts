@@ -5,15 +5,25 @@ import { packageRoot } from '../../../services/chassis/config/package-root.ts';
 
 let loaded: Catalog | undefined;
 
+const folders = [
+  'deploy/examples',
+  'test/fixtures/catalog',
+  'test/fixtures/memory-world',
+  'test/fixtures/simulation',
+];
+
+/** A pool of the examples gets one: a pool more would be a service more on every host. */
+const brittlePool = 'classifying';
+
+const withBreaker = (catalog: Catalog): Catalog => ({
+  ...catalog,
+  pools: catalog.pools.map((pool) =>
+    pool.name === brittlePool ? { ...pool, breaker: { failuresMax: 2, coolMs: 500 } } : pool,
+  ),
+});
+
 /** Plans, agents and tools of all runs: the examples, those of tests, and the storm of the simulation. */
 export function simulatedCatalog(): Catalog {
-  loaded ??= requireCatalog(
-    [
-      'deploy/examples',
-      'test/fixtures/catalog',
-      'test/fixtures/memory-world',
-      'test/fixtures/simulation',
-    ].map((path) => join(packageRoot, path)),
-  );
+  loaded ??= withBreaker(requireCatalog(folders.map((path) => join(packageRoot, path))));
   return loaded;
 }

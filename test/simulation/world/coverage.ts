@@ -101,49 +101,29 @@ const situations: readonly string[] = [
   'restored after a deletion',
 ];
 
-const fullKey = 'a key holds a thousand goals before it refuses one: a test of its own shows it';
-
-const oneGoalAKey = 'goals with `debounceMs` are not made here: tests of intake show them';
-const noReplan =
-  'plans with rules for another try are not made here: tests of planner and supervisor show them';
-const noBreaker = 'pools of this world have no breaker: tests of the pool log show it';
-const noProgress =
-  'plans that tell their parts are not made here: tests of the aggregator and of a real broker show them';
-const noTemplateBreaker =
-  'no template of this world has a breaker: tests of the pool log and of whole sessions show it';
 const noWakes =
   'loops that goals wake are not made here: tests of intake, of the supervisor and of whole sessions show them';
-const byHand = 'an operator of the command line writes it, behind or before all that is simulated';
+const forked =
+  '`replay fork` writes it as the opening of a session, with a past that it copied: tests of forks show it on a broker';
+const erased =
+  '`erase` writes it to a session that has ended, whose key it takes: in a run nothing is encrypted, tests of erasing show it';
 const shortLives =
   'a place is taken back minutes after a session lost it: a test of the pool log shows it';
 
 /** Event types that no run can show, with the reason. */
 export const neverEmitted: Readonly<Record<string, string>> = {
-  'key.denied': fullKey,
-  'key.refused': fullKey,
-  'key.settled': oneGoalAKey,
-  'plan.revised': noReplan,
-  'plan.revision-refused': noReplan,
-  'plan.revision-requested': noReplan,
-  'pool.paused': noBreaker,
-  'pool.resumed': noBreaker,
-  'progress.published': noProgress,
-  ...{ 'template.suspended': noTemplateBreaker, 'template.resumed': noTemplateBreaker },
-  ...{ 'slot.denied': noTemplateBreaker, 'permit.denied': noTemplateBreaker },
-  'task.diverted': noTemplateBreaker,
   ...{ 'wake.opened': noWakes, 'wake.closed': noWakes, 'wake.settled': noWakes },
   ...{ 'wake.counted': noWakes, 'wake.withdrawn': noWakes, 'session.woken': noWakes },
   ...{ 'key.watched': noWakes, 'key.unwatched': noWakes, 'key.diverted': noWakes },
   ...{ 'key.diversions-counted': noWakes, 'key.diversion-withdrawn': noWakes },
   ...{ 'goal.diverted': noWakes, 'goal.wake-forwarded': noWakes },
   ...{ 'goal.wake-settled': noWakes, 'goal.taken': noWakes },
-  'session.erased': byHand,
-  'session.forked': byHand,
+  'session.erased': erased,
+  'session.forked': forked,
   'slot.expired': shortLives,
 };
 
 const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
-const fromFile = 'plans come from files today: one that was rejected is not proposed again';
 const begunOnly =
   'only a task that began is given up, but for delegated ones: tests of delegation show them';
 const oneAtATime = 'an agent asks its model, or waits, with nothing else open';
@@ -153,7 +133,6 @@ export const neverTaken: Readonly<Record<string, string>> = {
   'transition session opened > plan.rejected': 'intake refuses a plan that nobody has',
   'transition session planning > session.failed': oneTurn,
   'transition session planning > session.cancelled': oneTurn,
-  'transition session rejected > plan.proposed': fromFile,
   'transition task pending > task.abandoned': begunOnly,
   'transition task pending > task.cancelled': begunOnly,
   'transition task retrying > task.abandoned': begunOnly,

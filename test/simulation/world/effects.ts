@@ -9,6 +9,7 @@ import type { FakeModel, FakeModelAnswer } from '../../support/memory-models.ts'
 import { worldTools } from '../../support/memory-tools.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type Dice, diceOf } from './dice.ts';
+import { planningModel, planSaid } from './planning-model.ts';
 
 /** An effect that really began: the counter of its side effect went up. */
 export type LedgerEntry = Readonly<{
@@ -154,6 +155,12 @@ function withGiving(
   return { ...said, calls: [...(said.calls ?? []), dice.pick(given), dice.pick(given)] };
 }
 
+function saidTo(request: Parameters<FakeModel>[0], dice: Dice, seed: number): FakeModelAnswer {
+  const { messages, model } = request;
+  if (model === planningModel) return planSaid(seed, messages.length);
+  return withGiving(withQuestion(answer(dice, messages.length), seed, request), seed, request);
+}
+
 /** A model that asks for tools, good and bad, and then answers. */
 export function modelOf(parts: EffectParts): FakeModel {
   return (request) => {
@@ -164,8 +171,7 @@ export function modelOf(parts: EffectParts): FakeModel {
       const retryable = dice.chance(0.8);
       return { afterMs: dice.between(1, 200), failure: { code: 'OVERLOADED', retryable } };
     }
-    const asking = withQuestion(answer(dice, request.messages.length), parts.seed, request);
-    const said = withGiving(asking, parts.seed, request);
+    const said = saidTo(request, dice, parts.seed);
     return { ...said, afterMs: inBursts(said.afterMs ?? 0, parts) };
   };
 }

@@ -55,6 +55,9 @@ function repeatOf(dice: Dice, goal: JsonObject, atMs: number): GoalToSend {
 /** The plan whose agents ask people. */
 export const askingPlan = 'asking';
 
+/** The plan whose agents are healed, by people too. */
+export const healingPlan = 'healing';
+
 /** What cancels a goal, as other systems publish it. */
 export const cancelValue = (goalId: string): JsonObject => ({
   cancel: goalId,

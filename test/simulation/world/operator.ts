@@ -4,13 +4,14 @@ import type { MemoryLog } from '../../../services/chassis/log/memory/memory-log.
 import { partitionOf } from '../../../services/chassis/log/partition.ts';
 import { bodyOfRecord } from '../../../services/client/record-body.ts';
 import { type Dice, diceOf } from './dice.ts';
-import { askingPlan, cancelValue } from './goals.ts';
+import { askingPlan, cancelValue, healingPlan } from './goals.ts';
 import { outsider } from './network.ts';
 import type { Schedule } from './schedule.ts';
 import type { SimulatedWorld } from './world.ts';
 
 type Request = Readonly<{ session: string; approval: string; state: string }>;
 
+const asking: ReadonlySet<string> = new Set([askingPlan, healingPlan]);
 const lookMs = 40;
 const decisions = ['granted', 'granted', 'denied', 'answered'] as const;
 const answers = ['go', 'wait', 'never'] as const;
@@ -35,7 +36,7 @@ export class Operator {
   /** Looks on from now on, in runs whose agents ask; in others nobody is there. */
   start(): void {
     const asks = this.#schedule.actions.some(
-      (one) => one.do === 'send' && one.value['plan'] === askingPlan,
+      (one) => one.do === 'send' && asking.has(String(one.value['plan'])),
     );
     if (asks) this.#look();
   }

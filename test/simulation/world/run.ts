@@ -23,6 +23,7 @@ import { type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
 import { Progress } from './progress.ts';
 import type { Schedule } from './schedule.ts';
 import type { SinkTable } from './sink-table.ts';
+import { partsIn, resultsIn } from './told.ts';
 import type { Witness } from './witness.ts';
 import { type Sabotage, SimulatedWorld } from './world.ts';
 
@@ -33,6 +34,8 @@ export type Run = Readonly<{
   logics: Logics;
   published: readonly string[];
   results: readonly LogRecord[];
+  /** What was told of parts of plans before their results. */
+  parts: readonly LogRecord[];
   watermarks: readonly LogRecord[];
   presence: readonly LogRecord[];
   deadLetters: readonly LogRecord[];
@@ -87,7 +90,7 @@ function isStored(world: SimulatedWorld): boolean {
 }
 
 function isOver(world: SimulatedWorld, progress: Progress): boolean {
-  const answered = new Set(world.results.map(({ key }) => key));
+  const answered = new Set(resultsIn(world.results).map(({ key }) => key));
   if (answered.size < world.published.length) return false;
   for (const log of logsOf(world, sessionTopics)) progress.take(nameOf(log), log.records);
   return progress.openCount === 0;
@@ -154,10 +157,11 @@ export async function runSchedule(schedule: Schedule, sabotage: Sabotage = {}): 
   const { world, disturber, calmMs, startedMs } = await played(schedule, sabotage);
   for (const { name, host } of world.hosts)
     for (const partition of partitionsOf(host)) disturber.look(name, seenIn(partition));
-  const { published, results, ledger, lines, fatal, coverage, codec, blobs, sink } = world;
+  const { published, ledger, lines, fatal, coverage, codec, blobs, sink } = world;
   const { poisoned } = world.logFaults;
   const all = [...new Set([...logTopics, ...storedNames])];
-  const seenThere = { published, results, ledger, lines, fatal, coverage, codec, blobs, sink };
+  const told = { results: resultsIn(world.results), parts: partsIn(world.results) };
+  const seenThere = { published, ...told, ledger, lines, fatal, coverage, codec, blobs, sink };
   const run = {
     ...seenThere,
     ...{ schedule, logics, calmMs, startedMs, poisoned },

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { disturbances } from './disturbances.ts';
-import { givings } from './givings.ts';
-import { askingPlan, cancelValue, type GoalToSend, goalsOf } from './goals.ts';
+import { furtherGoals } from './further-goals.ts';
+import { cancelValue, type GoalToSend, goalsOf } from './goals.ts';
 import { beginnings, groupingOf } from './groupings.ts';
 import { poisonings } from './poison.ts';
 import { type Release, releases } from './releases.ts';
@@ -235,18 +235,6 @@ function janitors(
   return { starts: [first, ...more], retentionMs: dice.pick([250, 1_000, 4_000]) };
 }
 
-/** A goal whose agents ask people (operator.ts). */
-function askings(seed: number, calmAtMs: number): Action[] {
-  const dice = diceOf('askings', seed);
-  if (!dice.chance(0.5)) return [];
-  return Array.from({ length: dice.between(1, 2) }, (_, index): Action => {
-    const goalId = `goal-asking-${index}`;
-    const budget = dice.chance(0.4) ? { budgetNanoUsd: dice.pick([1_500, 2_500, 4_000]) } : {};
-    const value = { id: goalId, goal: 'Ask.', plan: askingPlan, ...budget };
-    return { atMs: dice.between(0, calmAtMs - 2_000), do: 'send', value, goalId, kind: 'goal' };
-  });
-}
-
 /** Dice of their own: what is drawn elsewhere stays as it is. */
 function hopelessOf(seed: number): number {
   const dice = diceOf('hopeless', seed);
@@ -278,8 +266,7 @@ export function scheduleOf(seed: number): Schedule {
     ...poisonings(seed, calmAtMs),
     ...hurries(seed, calmAtMs),
     ...families(seed, calmAtMs),
-    ...askings(seed, calmAtMs),
-    ...givings(seed, calmAtMs),
+    ...furtherGoals(seed, calmAtMs),
   ];
   const { starts, ...retention } = janitors(seed, calmAtMs);
   const partitions = dice.between(1, 2);

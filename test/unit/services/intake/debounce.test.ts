@@ -91,6 +91,24 @@ test('the newest goes away while the older one is turned away: nobody is left', 
   expect(debounceTimer).toBe('intake/debounce');
 });
 
+test('one that goes away as its wait ends gets no turn, though a newer one waits by then', () => {
+  const key = newKey();
+  key.input(event('key.requested', { goalLog: 'first', session: 'ses_first' }));
+  decide(key);
+  key.input(goal('g1'));
+  decide(key);
+  key.nowMs += 1_000;
+  const overtaken = key.propose('intake');
+  key.input(event('key.released', { goalLog: 'g1' }));
+  key.input(goal('g2'));
+  key.append(overtaken, 'intake');
+  expect(decide(key)[0]).toBe('freed g1');
+  key.nowMs += 1_000;
+  expect(decide(key)).toEqual(['settled g2']);
+  key.input(event('key.released', { goalLog: 'first' }));
+  expect(decide(key)).toEqual(['freed first', 'assigned g2']);
+});
+
 test('in whole sessions: of five goals that come in short order only the last one runs', async () => {
   const world = await MemoryWorld.start();
   for (const said of ['a', 'b', 'c', 'd', 'e']) {

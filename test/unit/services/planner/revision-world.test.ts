@@ -67,6 +67,35 @@ test('a rule gives the rest of the plan; what is done or runs stays, and nothing
   expect(proof.all('task.skipped')).toEqual([]);
 });
 
+const spared = `
+  - { id: odd, pool: test, agent: flaky, input: { name: odd }, attemptsMax: 1, onFailure: continue }
+  - { id: after, pool: test, agent: flaky, needs: [odd], input: { name: after }, attemptsMax: 1 }
+replan:
+  rules:
+    - when: failure.task = 'two'
+      tasks: [{ id: NAMED, pool: test, agent: flaky, input: { name: again }, attemptsMax: 1 }]
+`;
+
+test('a task that was skipped and is in the new plan runs', async () => {
+  const plan = written(spared.trim().replace(/^/, '  ').replace('NAMED', 'after'));
+  const { world, ran } = await played(plan, ['two', 'odd']);
+  expect(await world.runUntilDone()).toBe(true);
+  expect(world.results()).toMatchObject([
+    { status: 'completed', output: { after: { name: 'again' } } },
+  ]);
+  expect(ran['again']).toBe(1);
+});
+
+test('a task that was given up is not begun anew under its id', async () => {
+  const plan = written(spared.trim().replace(/^/, '  ').replace('NAMED', 'odd'));
+  const { world, goal } = await played(plan, ['two', 'odd']);
+  expect(await world.runUntilDone()).toBe(true);
+  expect(world.results()).toMatchObject([{ status: 'failed', error: { task: 'two' } }]);
+  const proof = await WorldProof.of(world, goal);
+  const codes = proof.all('plan.revision-refused').map(({ data }) => data.code);
+  expect(codes).toEqual(['REVISION_INVALID']);
+});
+
 test('a second failure is answered by the next rule, and a third fails the session with the last reason', async () => {
   const twice = await played(written(rules), ['two', 'one-again']);
   expect(await twice.world.runUntilDone()).toBe(true);

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { breakersHold } from './checkers/breakers-hold.ts';
+import { keysSettled } from './checkers/keys-settled.ts';
+import { partsOnce } from './checkers/parts-once.ts';
+import { revisionsOnce } from './checkers/revisions-once.ts';
+import type { Run } from './world/run.ts';
+
+/** Checkers that read what logs say: they are given logs that say what must not be. */
+
+type Said = Readonly<{ type: string; data: object; atMs?: number }>;
+
+const said = (type: string, data: object, atMs = 0): Said => ({ type, data, atMs });
+
+function played(session: string, events: readonly Said[], told: Partial<Run> = {}): Run {
+  const lines = [{ step: { events } }];
+  const history = { sessions: new Map([[session, { session, lines }]]) };
+  return { parts: [], results: [], ...told, history } as unknown as Run;
+}
+
+describe('a goal that asks for a key', () => {
+  const check = (...events: readonly Said[]) => keysSettled(played('key_red', events));
+  const asked = said('key.requested', { goalLog: 'one' });
+  const assigned = said('key.assigned', { goalLog: 'one' });
+  const freed = said('key.freed', { goalLog: 'one' });
+
+  test('is not forgotten, and does not keep it', () => {
+    expect(check(asked)).toHaveLength(1);
+    expect(check(asked, assigned)).toHaveLength(1);
+    expect(check(asked, assigned, freed)).toEqual([]);
+  });
+
+  test('does not get it and is turned away', () => {
+    const denied = said('key.denied', { goalLog: 'one', supersededBy: 'two' });
+    const newer = ['key.requested', 'key.freed'].map((type) => said(type, { goalLog: 'two' }));
+    expect(check(asked, denied, ...newer)).toEqual([]);
+    expect(check(asked, assigned, denied, freed, ...newer)).toHaveLength(1);
+    expect(check(asked, denied)).toHaveLength(1);
+  });
+});
+
+describe('a plan that is made anew', () => {
+  const check = (...events: readonly Said[]) => revisionsOnce(played('ses_a', events));
+  const tasks = (...ids: readonly string[]) => ({ tasks: ids.map((id) => ({ id })) });
+  const accepted = said('plan.accepted', tasks('a', 'b'));
+  const asked = said('plan.revision-requested', { revision: 1, task: 'a' });
+  const revised = said('plan.revised', { revision: 1, ...tasks('b', 'c') });
+  const failed = said('session.failed', {});
+  const begun = (task: string) => said('task.scheduled', { task, attempt: 1 });
+
+  test('is answered once', () => {
+    expect(check(accepted, asked, revised)).toEqual([]);
+    expect(check(accepted, asked, failed)).toEqual([]);
+    expect(check(accepted, asked)).toHaveLength(1);
+    expect(check(accepted, asked, revised, revised)).toHaveLength(1);
+    const refused = said('plan.revision-refused', { revision: 1 });
+    expect(check(accepted, asked, refused, revised)).toHaveLength(1);
+  });
+
+  test('begins nothing meanwhile, and keeps what has begun', () => {
+    expect(check(accepted, asked, begun('b'), revised)).toHaveLength(1);
+    expect(check(accepted, begun('b'), asked, begun('b'), revised)).toEqual([]);
+    const without = said('plan.revised', { revision: 1, ...tasks('c') });
+    expect(check(accepted, begun('b'), asked, without)).toHaveLength(1);
+  });
+
+  test('is done with when all of it is', () => {
+    const how = (type: string, task: string) => said(`task.${type}`, { task, attempt: 1 });
+    const end = said('session.completed', {});
+    const done = [begun('c'), how('completed', 'c'), end];
+    const renewed = [begun('b'), how('completed', 'b')];
+    expect(check(accepted, how('skipped', 'b'), asked, revised, ...done)).toHaveLength(1);
+    expect(check(accepted, how('skipped', 'b'), asked, revised, ...renewed, ...done)).toEqual([]);
+  });
+});
+
+describe('a part of a plan', () => {
+  const part = { task: 'a', attempt: 1 };
+  const done = said('task.completed', part);
+  const told = said('progress.published', part);
+
+  test('is told once, and after it is there', () => {
+    expect(partsOnce(played('ses_a', [done, told]))).toEqual([]);
+    expect(partsOnce(played('ses_a', [done, told, told]))).toHaveLength(1);
+    expect(partsOnce(played('ses_a', [told]))).toHaveLength(1);
+  });
+
+  test('is heard before the result, and always the same', () => {
+    const heard = (offset: number, text: string) =>
+      ({
+        key: 'ses_a',
+        partition: 0,
+        offset,
+        headers: { ce_id: 'x' },
+        value: Buffer.from(text),
+      }) as never;
+    const of = (parts: readonly never[], results: readonly never[]) =>
+      partsOnce(played('ses_a', [], { parts, results }));
+    expect(of([heard(1, 'a'), heard(3, 'a')], [heard(2, 'r')])).toEqual([]);
+    expect(of([heard(3, 'a')], [heard(2, 'r')])).toHaveLength(1);
+    expect(of([heard(1, 'a'), heard(2, 'b')], [heard(3, 'r')])).toHaveLength(1);
+  });
+});
+
+describe('what is taken out', () => {
+  const template = { digest: 'd' };
+  const wants = (session: string) =>
+    said('slot.requested', { session, pool: 'p', tasks: [{ task: 't', attempt: 1, template }] });
+  const gets = (session: string, atMs: number, probe?: string) =>
+    said('slot.granted', { session, pool: 'p', tasks: [{ task: 't', attempt: 1, probe }] }, atMs);
+  const out = said('template.suspended', { digest: 'd', untilMs: 100 });
+  const paused = said('pool.paused', { pool: 'p', untilMs: 100 });
+  const check = (...events: readonly Said[]) => breakersHold(played('pool:p', events));
+
+  test('gets no place but one probe, and that after its time', () => {
+    expect(check(wants('a'), out, gets('a', 100, 'd'))).toEqual([]);
+    expect(check(wants('a'), out, gets('a', 99, 'd'))).toHaveLength(1);
+    expect(
+      check(wants('a'), wants('b'), out, gets('a', 100, 'd'), gets('b', 100, 'd')),
+    ).toHaveLength(1);
+    expect(check(wants('a'), out, gets('a', 100))).toHaveLength(1);
+    expect(check(wants('a'), paused, gets('a', 100))).toEqual([]);
+    expect(check(wants('a'), paused, gets('a', 99))).toHaveLength(1);
+  });
+
+  test('begins no attempt in its session', () => {
+    const tasks = [{ task: 't', attempt: 1 }];
+    const [asked, denied] = ['requested', 'denied'].map((how) => said(`permit.${how}`, { tasks }));
+    const begun = said('task.scheduled', { task: 't', attempt: 1 });
+    const session = (...events: readonly (Said | undefined)[]) =>
+      breakersHold(
+        played(
+          'ses_a',
+          events.flatMap((one) => one ?? []),
+        ),
+      );
+    expect(session(asked, denied, begun)).toHaveLength(1);
+    expect(session(asked, denied, said('task.diverted', { task: 't' }), begun)).toEqual([]);
+  });
+});
