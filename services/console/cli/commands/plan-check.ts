@@ -1,14 +1,15 @@
 import { join, resolve } from 'node:path';
-import { compareProblems } from '../../../chassis/catalog/problem.ts';
+import type { PlanDefinition } from '../../../../schemas/definitions/plan.ts';
+import { type CatalogProblem, compareProblems } from '../../../chassis/catalog/problem.ts';
 import { packageRoot } from '../../../chassis/config/package-root.ts';
 import { type Call, type CommandSpec, listOption, writeJson } from '../context.ts';
 import { exitCodes } from '../exit-code.ts';
 import { count } from '../figures.ts';
 
-/** Checks a plan file against the catalog, before a host reads it. */
+/** Checks plan files against the catalog, before a host reads them. */
 export const planCheck: CommandSpec = {
-  name: 'check <file>',
-  about: 'check a plan file against the catalog: every mistake with its place (exit 1 if any)',
+  name: 'check <file...>',
+  about: 'check plan files against the catalog: every mistake with its place (exit 1 if any)',
   options: [
     { flags: '--catalog <dirs...>', about: 'catalog directories; as LONGREIN_CATALOG, else ours' },
   ],
@@ -18,27 +19,40 @@ export const planCheck: CommandSpec = {
       import('../../../chassis/catalog/plan-file.ts'),
       import('../../../chassis/catalog/load.ts'),
     ]);
-    const [file = ''] = call.args;
     const { catalog } = loadCatalog(catalogOf(call));
-    const { plan, problems } = checkPlanFile(resolve(call.workingDir, file), catalog.names);
-    if (call.json) {
-      writeJson(call, { file, plan: plan?.name ?? null, problems });
-      return problems.length === 0 ? exitCodes.done : exitCodes.failed;
-    }
-    const { green, red, bold, dim } = call.terminal.colors;
-    for (const { line, column, reason, fix } of [...problems].sort(compareProblems)) {
-      call.terminal.out(`${bold(`${file}:${line}:${column}`)}  ${reason}\n${dim('fix')}  ${fix}\n`);
-    }
-    if (problems.length > 0) {
-      call.terminal.out(`${red(count(problems.length, 'problem'))}\n`);
-      return exitCodes.failed;
-    }
-    const tasks = plan?.planning === undefined ? plan?.tasks.length : undefined;
-    const made = tasks === undefined ? 'tasks from a model' : count(tasks, 'task');
-    call.terminal.out(`${green('ok')}  ${plan?.name} ${plan?.version}, ${made}\n`);
-    return exitCodes.done;
+    const checked = call.args.map((file) => ({
+      file,
+      ...checkPlanFile(resolve(call.workingDir, file), catalog.names),
+    }));
+    for (const one of checked) tell(call, one);
+    const isRight = checked.every(({ problems }) => problems.length === 0);
+    return isRight ? exitCodes.done : exitCodes.failed;
   },
 };
+
+type Checked = Readonly<{
+  file: string;
+  plan?: PlanDefinition | undefined;
+  problems: readonly CatalogProblem[];
+}>;
+
+/** With `--json` one document a file. */
+function tell(call: Call, { file, plan, problems }: Checked): void {
+  if (call.json) {
+    writeJson(call, { file, plan: plan?.name ?? null, problems });
+    return;
+  }
+  const { green, red, bold, dim } = call.terminal.colors;
+  for (const { line, column, reason, fix } of [...problems].sort(compareProblems))
+    call.terminal.out(`${bold(`${file}:${line}:${column}`)}  ${reason}\n${dim('fix')}  ${fix}\n`);
+  if (problems.length > 0) {
+    call.terminal.out(`${red(count(problems.length, 'problem'))}\n`);
+    return;
+  }
+  const tasks = plan?.planning === undefined ? plan?.tasks.length : undefined;
+  const made = tasks === undefined ? 'tasks from a model' : count(tasks, 'task');
+  call.terminal.out(`${green('ok')}  ${plan?.name} ${plan?.version}, ${made}\n`);
+}
 
 function catalogOf(call: Call): readonly string[] {
   const given = listOption(call, 'catalog');
