@@ -11,13 +11,18 @@ import { slotOf } from '../../../../services/supervisor/pool/share.ts';
 /** The breaker of a template in the log of a pool, over whole runs. */
 
 const failuresMax = 2;
+const concurrencyMax = 4;
 type Step =
-  | Readonly<{ kind: 'ask'; digest: 'one' | 'two' }>
+  | Readonly<{ kind: 'ask'; digest: 'one' | 'two'; placeless: boolean }>
   | Readonly<{ kind: 'end'; pick: number; works: boolean }>
   | Readonly<{ kind: 'later'; ms: number }>;
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ kind: fc.constant('ask' as const), digest: fc.constantFrom('one', 'two') }),
+  fc.record({
+    kind: fc.constant('ask' as const),
+    digest: fc.constantFrom('one', 'two'),
+    placeless: fc.boolean(),
+  }),
   fc.record({ kind: fc.constant('end' as const), pick: fc.nat(100), works: fc.boolean() }),
   fc.record({ kind: fc.constant('later' as const), ms: fc.constantFrom(1_000, 9_000, 30_000) }),
 );
@@ -30,6 +35,8 @@ class Run {
   readonly held = new Map<string, Readonly<{ digest: string; probe: boolean }>>();
   readonly out = new Set<string>();
   private readonly digests = new Map<string, string>();
+  /** Work on the place of somebody else. */
+  private readonly guests = new Set<string>();
   private readonly meanwhile: 'wait' | 'fail';
 
   constructor(meanwhile: 'wait' | 'fail') {
@@ -38,22 +45,23 @@ class Run {
 
   play(one: Step): void {
     if (one.kind === 'later') this.nowMs += one.ms;
-    else if (one.kind === 'ask') this.ask(one.digest);
+    else if (one.kind === 'ask') this.ask(one);
     else this.end(one);
     if (this.log === undefined) return;
     const decide = (log: PoolLog): Draft[] =>
-      decidePoolLog(log, { nowMs: this.nowMs, limits: { concurrencyMax: 4 } });
+      decidePoolLog(log, { nowMs: this.nowMs, limits: { concurrencyMax } });
     for (const draft of decide(this.log)) this.fold(draft);
     expect(decide(this.log as PoolLog)).toEqual([]);
   }
 
-  private ask(digest: 'one' | 'two'): void {
+  private ask({ digest, placeless }: Extract<Step, { kind: 'ask' }>): void {
     const session = `s${this.digests.size}`;
     this.digests.set(slotOf(session, 't'), digest);
+    if (placeless) this.guests.add(slotOf(session, 't'));
     const rules = { agent: 'a', failuresMax, coolMs: 10_000, meanwhile: this.meanwhile };
-    const tasks = [
-      { task: 't', attempt: 1, priority: 0, holdMs: 9e8, template: { ...rules, digest } },
-    ];
+    const asked = { task: 't', attempt: 1, priority: 0, holdMs: 9e8 };
+    const more = placeless ? { placeless } : {};
+    const tasks = [{ ...asked, template: { ...rules, digest }, ...more }];
     const from = { session, lane: 'normal', tenant: 'acme', pool: 'p' };
     this.fold(event('slot.requested', { ...from, tasks }));
   }
@@ -80,6 +88,10 @@ class Run {
     if (seen.type !== 'slot.granted') return;
     const { session } = seen.data;
     for (const { task, probe } of seen.data.tasks) this.granted(slotOf(session, task), probe);
+    // G1: who works on the place of another takes none.
+    const places = [...this.held.keys()].filter((slot) => !this.guests.has(slot)).length;
+    expect(seen.data.held).toBe(places);
+    expect(places).toBeLessThanOrEqual(concurrencyMax);
   }
 
   /** A probe that still runs is an attempt like others then. */
@@ -131,6 +143,7 @@ test('what waits begins in the end where the template works again', () => {
         if (run.held.size > 0) run.play({ kind: 'end', pick: 0, works: true });
       }
       expect(run.log?.sharing.waiting ?? {}).toEqual({});
+      expect(run.log?.guests).toBeUndefined();
     }),
     { numRuns: 50 },
   );
