@@ -154,6 +154,8 @@ export type ModelAgent = AgentPolicies &
     system: string;
     /** Sees `input`, `context`; the first user message. */
     prompt: Template;
+    /** Images and files that go with it; sees the same. */
+    files?: Template;
     stepsMax: number;
     outputTokensMax: number;
     modelTimeoutMs: number;

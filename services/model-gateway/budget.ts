@@ -18,6 +18,12 @@ export type Quotes = Readonly<Record<string, Quote>>;
 
 const messageTokens = 16;
 
+/** No image takes more at any provider that is known; of other files it is an estimate. */
+const fileTokens = 50_000;
+
+const filesIn = (message: ModelMessage): number =>
+  'files' in message ? (message.files?.length ?? 0) : 0;
+
 function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {
@@ -40,8 +46,8 @@ function bytesOf(message: ModelMessage): number {
 }
 
 /**
- * Input tokens of a request, estimated on the safe side: half its bytes, and a little for each
- * message. Text of any language has fewer; only a run of rare characters can have more.
+ * Input tokens of a request, estimated on the safe side: half its bytes, a little for each message, and much for each
+ * file. Text of any language has fewer; only a run of rare characters can have more.
  */
 export function inputTokensMost(
   messages: readonly ModelMessage[],
@@ -51,7 +57,9 @@ export function inputTokensMost(
   const brackets = 2 + Math.max(0, messages.length - 1);
   const said = messages.reduce((sum, one) => sum + bytesOf(one), brackets);
   const bytes = said + utf8Bytes(canonical(tools));
-  return Math.ceil(bytes / 2) + messageTokens * (messages.length + tools.length);
+  const files = messages.reduce((sum, one) => sum + filesIn(one), 0);
+  const more = messageTokens * (messages.length + tools.length) + fileTokens * files;
+  return Math.ceil(bytes / 2) + more;
 }
 
 /** What calls without an outcome hold, and child sessions that have not ended. */

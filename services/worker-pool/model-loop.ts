@@ -12,6 +12,7 @@ import type { ModelAnswer, ModelToolCall, NewMessage } from '../chassis/context/
 import { backOffMs } from '../chassis/effects/back-off.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import { canonical } from '../chassis/protocol/hash.ts';
+import { attachedFiles } from './attached-files.ts';
 import { expressionFailure } from './failures.ts';
 import { limitReached, stopped } from './model-limits.ts';
 import { failed, type ModelRequest, type Move, type Scope } from './move.ts';
@@ -35,7 +36,8 @@ function firstMessages(definition: ModelAgent, scope: Scope): NewMessage[] {
   const prompt = compileTemplate(definition.prompt, `agent ${definition.name}, prompt`);
   const asked = prompt.evaluate(scope);
   const user = typeof asked === 'string' ? asked : canonical(asked);
-  const first: NewMessage = { role: 'user', text: user };
+  const files = attachedFiles(definition, scope);
+  const first: NewMessage = { role: 'user', text: user, ...(files.length === 0 ? {} : { files }) };
   const system = systemText(definition);
   return system === '' ? [first] : [{ role: 'system', text: system }, first];
 }
@@ -44,6 +46,7 @@ function firstMessages(definition: ModelAgent, scope: Scope): NewMessage[] {
 function takeOverMessages(callId: string) {
   return (definition: ModelAgent, scope: Scope): NewMessage[] => {
     const [last, ...others] = firstMessages(definition, scope).reverse();
+    const files = last !== undefined && 'files' in last ? { files: last.files } : {};
     const texts = [...others, last].flatMap((one) =>
       one !== undefined && 'text' in one ? one.text : [],
     );
@@ -51,7 +54,7 @@ function takeOverMessages(callId: string) {
     const result = { handedOnTo: definition.name };
     return [
       { role: 'tool', toolCallId: callId, toolName: handoff, result, isError: false },
-      { role: 'user', text: [from, ...texts].join('\n\n') },
+      { role: 'user', text: [from, ...texts].join('\n\n'), ...files },
     ];
   };
 }

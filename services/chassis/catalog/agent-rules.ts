@@ -96,6 +96,7 @@ function modelViolations(
     ...contextViolations(agent, catalog),
     ...outputViolations(agent, checkSchema),
     ...expressionViolations(agent.prompt, ['prompt']),
+    ...expressionViolations(agent.files ?? null, ['files']),
   ];
 }
 

@@ -10,6 +10,7 @@ import { demo } from './commands/demo.ts';
 import { doctor } from './commands/doctor.ts';
 import { down } from './commands/down.ts';
 import { erase } from './commands/erase.ts';
+import { filePut } from './commands/file-put.ts';
 import { goalCancel } from './commands/goal-cancel.ts';
 import { goalFollow } from './commands/goal-follow.ts';
 import { goalSignal } from './commands/goal-signal.ts';
@@ -63,6 +64,7 @@ const commands: readonly (CommandSpec | GroupSpec)[] = [
     commands: [approvalsList, approvalsAnswer, approvalsApprove, approvalsReject],
   },
   { name: 'plan', about: 'what plans say', commands: [planCheck] },
+  { name: 'file', about: 'images and files that models see', commands: [filePut] },
   { name: 'session', about: 'see what was done', commands: [sessionList, sessionShow] },
   {
     name: 'agents',

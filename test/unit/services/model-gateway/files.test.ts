@@ -5,6 +5,7 @@ import type { JsonValue } from '../../../../schemas/json.ts';
 import { createMemoryBlobs } from '../../../../services/chassis/content/blobs.ts';
 import { AnswerCache } from '../../../../services/model-gateway/answer-cache.ts';
 import {
+  callsToQuote,
   type ModelGatewayState,
   modelGatewayLogic,
 } from '../../../../services/model-gateway/decide.ts';
@@ -23,7 +24,7 @@ import { modelAgent, newest, openWork } from '../../../support/work-fixtures.ts'
 const nowMs = 1_000_000;
 const rules = parseScriptedRules(`- { model: m, answer: '"A cat."' }`, 'rules');
 
-/** Asks about one picture; the answer, and what the provider was asked. */
+/** Asks about one picture, within a budget; the answer, and what the provider was asked. */
 async function asked(stored: Readonly<Record<string, string>>, blob = 'd1') {
   const requests: ModelRequest[] = [];
   const scripted = createScriptedProvider({ rules, file: 'rules', nowMs: () => nowMs });
@@ -42,9 +43,15 @@ async function asked(stored: Readonly<Record<string, string>>, blob = 'd1') {
     gate: new Gate({ providers: {}, tenants: {}, breaker: breakerDefaults }, () => undefined),
     countsTokens: () => true,
   });
-  const facts = () => ({ facts: { providers: ['scripted'] } });
-  const bench = new BenchSession([{ logic: modelGatewayLogic, facts }]);
-  openWork(bench, { agents: [modelAgent()] });
+  const facts = () => {
+    const quoted = callsToQuote(bench.state<ModelGatewayState>('model-gateway'));
+    const quotes = quoted.map(({ key, inputTokensMost }) => {
+      return [key, { inputTokensMost, costNanoUsd: 1, known: true, priceVersion: 'p' }] as const;
+    });
+    return { facts: { providers: ['scripted'], quotes: Object.fromEntries(quotes) } };
+  };
+  const bench: BenchSession = new BenchSession([{ logic: modelGatewayLogic, facts }]);
+  openWork(bench, { agents: [modelAgent()], budgetNanoUsd: 100 });
   const who = { call: 'call_1', agent: 'w.1', task: 'w', attempt: 1, step: 1, agentName: 'writer' };
   const data = { ...who, model: 'scripted/m', outputTokensMax: 9, timeoutMs: 1_000, tools: [] };
   const files = [{ mediaType: 'image/png', blob }];
@@ -68,6 +75,8 @@ test('the provider gets the bytes, and no event holds them', async () => {
     },
   ]);
   expect(JSON.stringify([...events, outcome])).not.toContain('aGVsbG8');
+  // An image takes tokens that its name does not show.
+  expect(newest(events, 'budget.reserved').data.inputTokensMost).toBeGreaterThan(50_000);
 });
 
 test.each([
