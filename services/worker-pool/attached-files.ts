@@ -2,8 +2,7 @@
 
 import type { ModelAgent } from '../../schemas/definitions/agent.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import { mediaTypePattern } from '../chassis/content/files.ts';
-import type { ModelFile } from '../chassis/context/messages.ts';
+import { type ModelFile, mediaTypePattern } from '../chassis/context/messages.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import { compileTemplate } from '../chassis/expressions/template.ts';
 import type { Scope } from './move.ts';

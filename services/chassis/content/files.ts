@@ -11,9 +11,6 @@ import type { BlobPort } from './blobs.ts';
 /** More than any provider takes. */
 export const fileBytesMax = 32 * 1_048_576;
 
-/** `type/subtype`, as providers want it. */
-export const mediaTypePattern = /^[a-z0-9]+\/[a-z0-9][a-z0-9.+-]{0,99}$/;
-
 const mediaTypes: Readonly<Record<string, string>> = {
   ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif' },
   ...{ webp: 'image/webp', pdf: 'application/pdf', txt: 'text/plain' },

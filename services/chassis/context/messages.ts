@@ -11,6 +11,9 @@ import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
  */
 export type ModelFile = Readonly<{ mediaType: string; blob: string; base64?: string }>;
 
+/** `type/subtype`, as providers want it. */
+export const mediaTypePattern = /^[a-z0-9]+\/[a-z0-9][a-z0-9.+-]{0,99}$/;
+
 /** A call that a model asks for. `arguments` is text if it did not write JSON. `id` is the provider's own. */
 export type ModelToolCall = Readonly<{ id: string; name: string; arguments: JsonValue }>;
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { mediaTypePattern } from '../../../chassis/context/messages.ts';
 import { blobDirOf } from '../config.ts';
 import { type CommandSpec, textOption } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
@@ -26,7 +27,7 @@ export const filePut: CommandSpec = {
       import('../../../chassis/content/files.ts'),
     ]);
     const mediaType = textOption(call, 'type') ?? files.mediaTypeOf(path);
-    if (mediaType === undefined || !files.mediaTypePattern.test(mediaType))
+    if (mediaType === undefined || !mediaTypePattern.test(mediaType))
       throw new UsageError(
         mediaType === undefined
           ? `what "${path}" is does not follow from its name`
