@@ -547,6 +547,36 @@ reason?: ContentV1
 }
 }
 /**
+ * The cancel of a child goes to the session that opened it.
+ */
+export interface GoalChildCancelForwardedV1 {
+type: "goal.child-cancel-forwarded"
+version: 1
+data: {
+child: string
+session: string
+lane: string
+requestedBy: string
+}
+content?: {
+reason?: ContentV1
+}
+}
+/**
+ * A cancel of one child session of a goal arrived on the public topic.
+ */
+export interface GoalChildCancelReceivedV1 {
+type: "goal.child-cancel-received"
+version: 1
+data: {
+child: string
+requestedBy: string
+}
+content?: {
+reason?: ContentV1
+}
+}
+/**
  * The goal is to wake a loop of the session that has its key: relayed from the key log.
  */
 export interface GoalDivertedV1 {
@@ -1760,6 +1790,20 @@ reason?: ContentV1
 }
 }
 /**
+ * Somebody wants one child of this session to end.
+ */
+export interface SessionChildCancelRequestedV1 {
+type: "session.child-cancel-requested"
+version: 1
+data: {
+child: string
+requestedBy: string
+}
+content?: {
+reason?: ContentV1
+}
+}
+/**
  * Nothing more belongs to this log.
  */
 export interface SessionClosedV1 {
@@ -2800,6 +2844,7 @@ export interface TurnEvents {
   'goal.answer-forwarded': GoalAnswerForwardedV1;
   'goal.cancel-forwarded': GoalCancelForwardedV1;
   'goal.cancelled': GoalCancelledV1;
+  'goal.child-cancel-forwarded': GoalChildCancelForwardedV1;
   'goal.ended': GoalEndedV1;
   'goal.queued': GoalQueuedV1;
   'goal.rejected': GoalRejectedV1;
@@ -2879,6 +2924,7 @@ export interface InputEvents {
   'child.ended': ChildEndedV1;
   'goal.answer-received': GoalAnswerReceivedV1;
   'goal.cancel-received': GoalCancelReceivedV1;
+  'goal.child-cancel-received': GoalChildCancelReceivedV1;
   'goal.diverted': GoalDivertedV1;
   'goal.received': GoalReceivedV1;
   'goal.signal-received': GoalSignalReceivedV1;
@@ -2897,6 +2943,7 @@ export interface InputEvents {
   'person.answered': PersonAnsweredV1;
   'range.stored': RangeStoredV1;
   'session.cancel-requested': SessionCancelRequestedV1;
+  'session.child-cancel-requested': SessionChildCancelRequestedV1;
   'session.ended': SessionEndedV1;
   'session.erased': SessionErasedV1;
   'session.forked': SessionForkedV1;
@@ -2946,6 +2993,8 @@ export const eventTypes = [
   'goal.cancel-forwarded',
   'goal.cancel-received',
   'goal.cancelled',
+  'goal.child-cancel-forwarded',
+  'goal.child-cancel-received',
   'goal.diverted',
   'goal.ended',
   'goal.queued',
@@ -3002,6 +3051,7 @@ export const eventTypes = [
   'sandbox.released',
   'session.cancel-requested',
   'session.cancelled',
+  'session.child-cancel-requested',
   'session.closed',
   'session.completed',
   'session.ended',

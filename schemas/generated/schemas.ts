@@ -2076,6 +2076,132 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.child-cancel-forwarded:v1",
+  "title": "GoalChildCancelForwardedV1",
+  "description": "The cancel of a child goes to the session that opened it.",
+  "x-record": "turn",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.child-cancel-forwarded"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "session": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "lane": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "requestedBy": {
+      "type": "string",
+      "maxLength": 512
+     }
+    },
+    "required": [
+     "child",
+     "session",
+     "lane",
+     "requestedBy"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:goal.child-cancel-received:v1",
+  "title": "GoalChildCancelReceivedV1",
+  "description": "A cancel of one child session of a goal arrived on the public topic.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "intake"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "goal.child-cancel-received"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "requestedBy": {
+      "type": "string",
+      "maxLength": 512
+     }
+    },
+    "required": [
+     "child",
+     "requestedBy"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:goal.diverted:v1",
   "title": "GoalDivertedV1",
   "description": "The goal is to wake a loop of the session that has its key: relayed from the key log.",
@@ -6730,6 +6856,63 @@ export const eventSchemas: readonly JsonObject[] = [
  },
  {
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:longrein:event:session.child-cancel-requested:v1",
+  "title": "SessionChildCancelRequestedV1",
+  "description": "Somebody wants one child of this session to end.",
+  "x-record": "input",
+  "x-writers": [
+   "intake"
+  ],
+  "x-readers": [
+   "supervisor"
+  ],
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+   "type": {
+    "const": "session.child-cancel-requested"
+   },
+   "version": {
+    "const": 1
+   },
+   "data": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "child": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128
+     },
+     "requestedBy": {
+      "type": "string",
+      "maxLength": 512
+     }
+    },
+    "required": [
+     "child",
+     "requestedBy"
+    ]
+   },
+   "content": {
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+     "reason": {
+      "$ref": "urn:longrein:content:v1"
+     }
+    },
+    "required": []
+   }
+  },
+  "required": [
+   "type",
+   "version",
+   "data"
+  ]
+ },
+ {
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:longrein:event:session.closed:v1",
   "title": "SessionClosedV1",
   "description": "Nothing more belongs to this log.",
@@ -10739,6 +10922,9 @@ export const recordSchemas: readonly JsonObject[] = [
        "$ref": "urn:longrein:event:goal.cancelled:v1"
       },
       {
+       "$ref": "urn:longrein:event:goal.child-cancel-forwarded:v1"
+      },
+      {
        "$ref": "urn:longrein:event:goal.ended:v1"
       },
       {
@@ -11043,6 +11229,9 @@ export const recordSchemas: readonly JsonObject[] = [
       "$ref": "urn:longrein:event:goal.cancel-received:v1"
      },
      {
+      "$ref": "urn:longrein:event:goal.child-cancel-received:v1"
+     },
+     {
       "$ref": "urn:longrein:event:goal.diverted:v1"
      },
      {
@@ -11095,6 +11284,9 @@ export const recordSchemas: readonly JsonObject[] = [
      },
      {
       "$ref": "urn:longrein:event:session.cancel-requested:v1"
+     },
+     {
+      "$ref": "urn:longrein:event:session.child-cancel-requested:v1"
      },
      {
       "$ref": "urn:longrein:event:session.ended:v1"
@@ -11469,6 +11661,13 @@ export const publicSchemas: readonly JsonObject[] = [
    "reason": {
     "type": "string",
     "maxLength": 4096
+   },
+   "child": {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 128,
+    "pattern": "^ses_",
+    "description": "Only this child session of the goal is to stop; the goal goes on."
    }
   }
  },

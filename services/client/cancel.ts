@@ -6,6 +6,8 @@ import { type Published, publish } from './publish.ts';
 export type CancelOptions = Readonly<{
   /** Why; it stands in the log. */
   reason?: string;
+  /** Session id of a child: it alone is to stop, and the goal goes on. */
+  child?: string;
   /** Who asks. */
   requestedBy?: string;
 }>;
@@ -14,7 +16,7 @@ export type CancelOptions = Readonly<{
 export function publishCancel(
   log: LogPort,
   of: GoalName,
-  { reason, requestedBy = 'client' }: CancelOptions,
+  { reason, child, requestedBy = 'client' }: CancelOptions,
 ): Promise<Published> {
   const { goalId, tenant, source } = typeof of === 'string' ? { goalId: of } : of;
   const body = {
@@ -23,6 +25,7 @@ export function publishCancel(
     ...(tenant === undefined ? {} : { tenant }),
     ...(source === undefined ? {} : { source }),
     ...(reason === undefined ? {} : { reason }),
+    ...(child === undefined ? {} : { child }),
   };
   const headers = { ce_specversion: '1.0', ce_type: 'longrein.goal-cancel.v1' };
   return publish(log, goalsTopic, { key: goalId, headers, body });

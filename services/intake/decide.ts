@@ -7,7 +7,7 @@ import { debounceTimer, decideSettling } from './debounce.ts';
 import { deliveriesOf } from './deliveries.ts';
 import { decideDiversion } from './diversion.ts';
 import type { KeyLog } from './key-log.ts';
-import { type Answer, evolve, type GoalLog, type IntakeState } from './state.ts';
+import { type Answer, type ChildCancel, evolve, type GoalLog, type IntakeState } from './state.ts';
 
 const refusedFix = 'send less with the goal, or let the operator raise the limits of the topics';
 
@@ -128,13 +128,26 @@ function forwardAnswer(answer: Answer, { session, lane }: GoalLog['received']): 
   return event('goal.answer-forwarded', { ...data, session, lane }, content);
 }
 
+function forwardChildCancel(
+  { reason, ...data }: ChildCancel,
+  { session, lane }: GoalLog['received'],
+): Draft {
+  const content = reason === undefined ? {} : { reason: text(reason) };
+  return event('goal.child-cancel-forwarded', { ...data, session, lane }, content);
+}
+
 /** What goes on to the session that runs: signals and answers in their order, and one cancel. */
-function forward({ received, cancel, signals = [], answers = [] }: GoalLog): Draft[] {
+function forward(log: GoalLog): Draft[] {
+  const { received, cancel, signals = [], answers = [], childCancels = [] } = log;
   const { session, lane } = received;
   const signalled = signals.map(({ signal, name, payload }) =>
     event('goal.signal-forwarded', { signal, name, session, lane }, { payload: json(payload) }),
   );
-  const told = [...signalled, ...answers.map((answer) => forwardAnswer(answer, received))];
+  const told = [
+    ...signalled,
+    ...answers.map((answer) => forwardAnswer(answer, received)),
+    ...childCancels.map((one) => forwardChildCancel(one, received)),
+  ];
   if (cancel === null || cancel.forwarded) return told;
   const { requestedBy, reason } = cancel;
   const stop = { session, lane, requestedBy };
@@ -191,6 +204,7 @@ function decideKey(log: KeyLog, nowMs: number): Draft[] {
 const answered: ReadonlySet<string> = new Set([
   'goal.received',
   'goal.cancel-received',
+  'goal.child-cancel-received',
   'goal.signal-received',
   'goal.answer-received',
   'key.requested',

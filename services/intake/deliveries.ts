@@ -130,6 +130,15 @@ function forwardCancel(seen: SeenEvent<'goal.cancel-forwarded'>): Delivery {
   return { to: 'log', topic: sessionTopic(lane), session, identity: ['cancel'], event: request };
 }
 
+function forwardChildCancel(seen: SeenEvent<'goal.child-cancel-forwarded'>): Delivery {
+  const { session, lane, child, requestedBy } = seen.data;
+  const { reason } = seen.content ?? {};
+  const told = reason === undefined ? {} : { reason: text(textOf(reason)) };
+  const request = event('session.child-cancel-requested', { child, requestedBy }, told);
+  const identity = ['cancel', child];
+  return { to: 'log', topic: sessionTopic(lane), session, identity, event: request };
+}
+
 function forwardSignal(seen: SeenEvent<'goal.signal-forwarded'>): Delivery {
   const { session, lane, signal, name } = seen.data;
   const payload = json(bodyOf(seen.content.payload));
@@ -205,6 +214,8 @@ export function deliveriesOf(seen: SeenEvent, meta: SessionMeta): Delivery[] {
       return [cancelled(seen, meta)];
     case 'goal.cancel-forwarded':
       return [forwardCancel(seen)];
+    case 'goal.child-cancel-forwarded':
+      return [forwardChildCancel(seen)];
     case 'goal.signal-forwarded':
       return [forwardSignal(seen)];
     case 'goal.answer-forwarded':

@@ -38,7 +38,11 @@ const sourceOf = (record: LogRecord): string => headerOf(record, 'ce_source') ??
 export function inputOf(
   goalLog: string,
   draft: Draft<
-    'goal.received' | 'goal.cancel-received' | 'goal.signal-received' | 'goal.answer-received'
+    | 'goal.received'
+    | 'goal.cancel-received'
+    | 'goal.child-cancel-received'
+    | 'goal.signal-received'
+    | 'goal.answer-received'
   >,
   at: { identity: string | readonly string[]; record: LogRecord; written: Written },
 ): GoalInput {
@@ -158,12 +162,14 @@ function cancelled(
   const source = cancel.source ?? sourceOf(record);
   const session = known ? cancel.cancel : sessionId(tenant, source, cancel.cancel);
   const requestedBy = cancel.requestedBy ?? '';
-  const draft = event(
-    'goal.cancel-received',
-    { requestedBy },
-    cancel.reason === undefined ? {} : { reason: text(cancel.reason) },
-  );
+  const reason = cancel.reason === undefined ? {} : { reason: text(cancel.reason) };
   const written = { tenant, principal: requestedBy, labels: {} };
+  const { child } = cancel;
+  if (child !== undefined && child !== session) {
+    const ofChild = event('goal.child-cancel-received', { child, requestedBy }, reason);
+    return inputOf(goalLogId(session), ofChild, { identity: ['cancel', child], record, written });
+  }
+  const draft = event('goal.cancel-received', { requestedBy }, reason);
   return inputOf(goalLogId(session), draft, { identity: 'cancel', record, written });
 }
 

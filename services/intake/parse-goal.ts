@@ -32,6 +32,7 @@ export type PublicGoal = Readonly<{
 
 export type PublicCancel = Readonly<{
   cancel: string;
+  child?: string;
   source?: string;
   tenant?: string;
   requestedBy?: string;

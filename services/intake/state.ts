@@ -18,6 +18,9 @@ export type Signal = Readonly<{ signal: string; name: string; payload: JsonValue
 export type Answer = DataOf<'goal.answer-received'> &
   Readonly<{ value?: JsonValue; reason?: string }>;
 
+/** Somebody wants one child session of the goal to end. */
+export type ChildCancel = Readonly<{ child: string; requestedBy: string; reason?: string }>;
+
 /** `diverted`, `forwarded`, `taken`: it goes to the session that has its key, and wakes a loop there. */
 type Phase =
   | 'received'
@@ -49,6 +52,8 @@ export type GoalLog = Readonly<{
   signals?: readonly Signal[];
   /** Answers of people that are not passed on yet, oldest first. */
   answers?: readonly Answer[];
+  /** Children that are to end and of which the session has not heard yet. */
+  childCancels?: readonly ChildCancel[];
   /** Addresses of signals and answers that are on their way: the goal does not depend on them. */
   signalsSent?: readonly string[];
   /** The session whose loop it is to wake. */
@@ -71,6 +76,7 @@ const delivered: ReadonlySet<string> = new Set([
   'goal.rejected',
   'goal.cancelled',
   'goal.cancel-forwarded',
+  'goal.child-cancel-forwarded',
   'goal.signal-forwarded',
   'goal.answer-forwarded',
   'goal.wake-forwarded',
@@ -107,6 +113,11 @@ function evolveOwn(log: GoalLog, event: SeenEvent): GoalLog {
       return { ...log, phase: 'over', ended: 'rejected', contents: {} };
     case 'goal.cancelled':
       return { ...log, phase: 'over', ended: 'cancelled', contents: {} };
+    case 'goal.child-cancel-forwarded': {
+      const left = (log.childCancels ?? []).filter(({ child }) => child !== event.data.child);
+      const signalsSent = [...(log.signalsSent ?? []), addressOf(event)];
+      return { ...log, childCancels: left, signalsSent };
+    }
     case 'goal.wake-forwarded':
       return { ...log, phase: 'forwarded', woke: true };
     case 'goal.taken':
@@ -171,8 +182,18 @@ function answered(log: GoalLog, event: SeenEvent<'goal.answer-received'>): GoalL
   return { ...log, answers: [...answers, answer] };
 }
 
+function childCancelled(log: GoalLog, event: SeenEvent<'goal.child-cancel-received'>): GoalLog {
+  const { childCancels = [] } = log;
+  if (log.phase === 'over' || childCancels.length >= limits.signalsWaitingMax) return log;
+  const { reason } = event.content ?? {};
+  const told = reason === undefined ? {} : { reason: textOf(reason) };
+  return { ...log, childCancels: [...childCancels, { ...event.data, ...told }] };
+}
+
 function evolveGoal(log: GoalLog, event: SeenEvent): GoalLog {
   switch (event.type) {
+    case 'goal.child-cancel-received':
+      return childCancelled(log, event);
     case 'key.granted':
       return log.phase === 'queued' ? { ...log, phase: 'granted' } : log;
     case 'key.refused': {

@@ -22,7 +22,7 @@ import { deliveriesOf } from './relays.ts';
 import { settleAttempts } from './retry.ts';
 import { downcastState, upcastState } from './saved-state.ts';
 import { scheduleDue } from './schedule.ts';
-import { type At, cancelChildren } from './spread.ts';
+import { type At, cancelChildren, cancelUnwanted } from './spread.ts';
 import { initialState, isComposite, type SupervisorState, type TaskState } from './state.ts';
 import { alignTimers, isOwnTimer } from './timers.ts';
 import { settleWakes, wakeDeliveries } from './wakes.ts';
@@ -37,7 +37,7 @@ const answered: ReadonlySet<EventType> = new Set<EventType>([
   ...(['delivery.acknowledged', 'delivery.refused'] as const),
   ...(['permit.granted', 'permit.denied', 'slot.requested', 'slot.returned'] as const),
   ...(['agent.cleaned-up', 'sandbox.released'] as const),
-  ...(['child.ended', 'budget.allotted'] as const),
+  ...(['child.ended', 'budget.allotted', 'session.child-cancel-requested'] as const),
   ...(['task.delegated', 'budget.set-aside'] as const),
   ...(['plan.revised', 'plan.revision-refused'] as const),
   ...(['tool.completed', 'tool.failed', 'tool.unknown'] as const),
@@ -63,6 +63,7 @@ function decide(state: SupervisorState, input: DecideInput<SupervisorFacts>): re
   returnPermits(proposal, input.nowMs);
   advance(proposal, input);
   cancelBegunTasks(proposal);
+  cancelUnwanted(proposal);
   settleWakes(proposal, input.session);
   refuseStrays(proposal);
   returnPermits(proposal, input.nowMs);

@@ -17,7 +17,12 @@ import type {
 } from './state.ts';
 
 type ChildEvent = SeenEvent<
-  'child.requested' | 'budget.allotted' | 'child.opened' | 'child.cancelled' | 'child.ended'
+  | 'child.requested'
+  | 'budget.allotted'
+  | 'child.opened'
+  | 'child.cancelled'
+  | 'child.ended'
+  | 'session.child-cancel-requested'
 >;
 
 export function originOf({ data }: SeenEvent<'session.opened'>): Origin {
@@ -72,10 +77,28 @@ export function evolveSessions(state: SupervisorState, event: ChildEvent): Super
     case 'child.cancelled':
       if (known === undefined || known.phase === 'stopping') return state;
       if (!event.data.opened) return withSessions(state, withoutMember(sessions, child));
-      return withSessions(state, withMember(sessions, child, { ...known, phase: 'stopping' }));
+      return withoutWish(
+        withSessions(state, withMember(sessions, child, { ...known, phase: 'stopping' })),
+        child,
+      );
     case 'child.ended':
       return ended(state, event);
+    case 'session.child-cancel-requested':
+      return unwanted(state, event);
   }
+}
+
+/** It counts while the child runs, or is about to. */
+function unwanted(
+  state: SupervisorState,
+  { data, content }: SeenEvent<'session.child-cancel-requested'>,
+): SupervisorState {
+  const known = memberOf(state.sessions ?? {}, data.child);
+  if (known === undefined || known.phase === 'stopping') return state;
+  const { requestedBy } = data;
+  const reason = textOf(content?.reason);
+  const childCancels = withMember(state.childCancels ?? {}, data.child, { requestedBy, reason });
+  return { ...state, childCancels };
 }
 
 function begun(
@@ -117,7 +140,12 @@ function ended(state: SupervisorState, event: SeenEvent<'child.ended'>): Supervi
   if (known === undefined) return paid;
   const message = textOf(event.content.message);
   const report = event.data.status === 'completed' ? bodyOf(event.content.output) : null;
-  return without(paid, child, known, { report, code, message });
+  return without(withoutWish(paid, child), child, known, { report, code, message });
+}
+
+function withoutWish(state: SupervisorState, child: string): SupervisorState {
+  if (state.childCancels === undefined) return state;
+  return { ...state, childCancels: withoutMember(state.childCancels, child) };
 }
 
 type Told = Readonly<{ report: JsonValue; code: string; message: string }>;

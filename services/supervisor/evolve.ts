@@ -173,6 +173,7 @@ function onEvent(state: SupervisorState, event: SeenEvent): SupervisorState {
     case 'child.opened':
     case 'child.cancelled':
     case 'child.ended':
+    case 'session.child-cancel-requested':
       return evolveSessions(state, event);
     case 'delivery.acknowledged':
     case 'delivery.refused':

@@ -10,6 +10,7 @@
 import type { FanOut } from '../../schemas/definitions/plan.ts';
 import { type DataOf, event, json, text } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { sortedEntries } from '../chassis/effects/member.ts';
 import { LongreinError } from '../chassis/errors.ts';
 import { sessionId } from '../chassis/protocol/ids.ts';
 import type { Proposal } from '../chassis/protocol/proposal.ts';
@@ -181,6 +182,19 @@ function limitsOf(state: SupervisorState, child: string, { nowMs }: At) {
     ...(timeoutAtMs === null ? {} : { timeoutMs: Math.max(1, timeoutAtMs - nowMs) }),
     ...(budgetNanoUsd === undefined ? {} : { budgetNanoUsd }),
   };
+}
+
+/** Tells those children to end that somebody has called off; what they were to give has failed then. */
+export function cancelUnwanted(proposal: Proposal<SupervisorState>): void {
+  const { sessions = {}, childCancels = {}, origin } = proposal.state;
+  for (const [child, wish] of sortedEntries(childCancels)) {
+    const known = sessions[child];
+    if (known?.phase !== 'open') continue;
+    const { requestedBy, reason } = wish;
+    const data = { task: known.task, child, lane: origin?.lane ?? 'normal', opened: true };
+    const told = { reason: text(reason) };
+    proposal.write(event('child.cancelled', { ...data, requestedBy }, told));
+  }
 }
 
 /** Tells child sessions to end; those of one task, or all. Who was only asked for is never opened. */

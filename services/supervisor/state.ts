@@ -193,6 +193,8 @@ export type SupervisorState = Readonly<{
   replan?: Readonly<{ revisionsMax: number; revisions: number; asked: boolean; over?: true }>;
   /** By session id. */
   sessions?: Readonly<Record<string, ChildSession>>;
+  /** Children that somebody wants to end and that were not told yet. */
+  childCancels?: Members<Readonly<{ requestedBy: string; reason: string }>>;
   /** Questions to people, by id. */
   questions?: Readonly<Record<string, KnownQuestion>>;
   /** Answers that do not count and of which nobody has said so yet. */

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { poolsTopic } from '../../../schemas/topics.ts';
 import { packageRoot } from '../../../services/chassis/config/package-root.ts';
-import { poolLogId } from '../../../services/chassis/protocol/ids.ts';
+import { poolLogId, sessionId } from '../../../services/chassis/protocol/ids.ts';
 import { filesOfDocument, temporaryCatalog } from '../../support/document-files.ts';
 import { GoalDesk } from '../../support/goal-desk.ts';
 import { LiveHost } from '../../support/live-hosts.ts';
 import { fixture, stackUnderTest } from '../../support/live-stack.ts';
-import { SessionLogs } from '../../support/session-log.ts';
+import { type SessionLog, SessionLogs } from '../../support/session-log.ts';
 import { expectVerified } from '../../support/session-proof.ts';
 
 /** What holds goals back, turns plans about and places goals, on a real broker. */
@@ -56,6 +56,21 @@ inputSchema:
   additionalProperties: false
   properties: { waitMs: { type: integer, minimum: 0 } }
   required: [waitMs]
+`,
+  'plans/parts.yaml': `
+name: parts
+version: 1.0.0
+description: Waits in child sessions, one for each wait.
+inputs:
+  waits: { type: array }
+tasks:
+  - id: each
+    pool: test
+    agent: counter
+    input: { counter: parts, waitMs: =item }
+    timeoutMs: 300000
+    fanOut: { over: =inputs.waits, onBranchFailure: continue, spread: { above: 0, perSession: 1 } }
+output: { kind: collect }
 `,
   'agents/waiter.yaml': `
 kind: procedure
@@ -158,6 +173,26 @@ describe('goals of one key whose loop goals wake', () => {
     await expectVerified(stack, [session]);
     const after = await desk.result(await alert(9));
     expect(after).toMatchObject({ status: 'completed', output: { watch: { iterations: 1 } } });
+  });
+});
+
+describe('one child of a goal that is called off', () => {
+  it('ends alone, and the goal goes on without its branches', async () => {
+    const goal = await desk.submit({ plan: 'parts', inputs: { waits: [250_000, 0] } });
+    const session = sessionId('default', '', goal);
+    const child = sessionId('default', session, 'each/1');
+    const logs = await SessionLogs.open(stack);
+    const begun = ({ events }: SessionLog) => events.some(({ type }) => type === 'tool.claimed');
+    await logs.until(child, begun);
+    await desk.send({ cancel: goal, child, reason: 'It waits for nothing.' });
+    expect(await desk.result(goal)).toMatchObject({
+      ...{ status: 'completed', output: { each: [null, { waitedMs: 0 }] } },
+    });
+    const { events } = await logs.closed(child);
+    expect(events.map(({ type }) => type)).toContain('session.cancelled');
+    await logs.closed(session);
+    await logs.close();
+    await expectVerified(stack, [session, child]);
   });
 });
 

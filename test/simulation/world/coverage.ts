@@ -107,6 +107,7 @@ const forked =
   '`replay fork` writes it as the opening of a session, with a past that it copied: tests of forks show it on a broker';
 const erased =
   '`erase` writes it to a session that has ended, whose key it takes: in a run nothing is encrypted, tests of erasing show it';
+const noChildCancel = 'nobody calls off one child here: tests of whole sessions show it';
 const shortLives =
   'a place is taken back minutes after a session lost it: a test of the pool log shows it';
 
@@ -120,6 +121,8 @@ export const neverEmitted: Readonly<Record<string, string>> = {
   ...{ 'goal.wake-settled': noWakes, 'goal.taken': noWakes },
   'session.erased': erased,
   'session.forked': forked,
+  ...{ 'goal.child-cancel-received': noChildCancel, 'goal.child-cancel-forwarded': noChildCancel },
+  'session.child-cancel-requested': noChildCancel,
   'slot.expired': shortLives,
 };
 
