@@ -67,11 +67,21 @@ function wayOf({ takenBy }: JsonObject): string {
   return takenBy === undefined ? 'own' : String((takenBy as JsonObject)['session']);
 }
 
+/** Goal logs of which nobody has said that they are over; a goal that was read twice is there after its end too. */
+function openGoals(world: MemoryWorld): readonly string[] {
+  const types = new Map<string, string>();
+  for (const { headers } of world.records(keysTopic)) {
+    const log = headers['ce_subject'] ?? '';
+    types.set(log, `${types.get(log) ?? ''} ${headers['lr_types'] ?? ''}`);
+  }
+  const open = [...types].filter(([, said]) => !said.includes('session.closed'));
+  return open.map(([log]) => log).filter((log) => log.startsWith('goal_'));
+}
+
 async function finish(world: MemoryWorld): Promise<void> {
   expect(await world.runUntilDone()).toBe(true);
   await world.clock.run(3_000);
-  const open = world.unclosed([keysTopic]).filter((id) => id.startsWith('goal_'));
-  expect(open).toEqual([]);
+  expect(openGoals(world)).toEqual([]);
 }
 
 /** What the iterations of a session saw, one list each. */
