@@ -1,8 +1,11 @@
 import { rmSync } from 'node:fs';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { backtest } from '../../../replay-tools/backtest/backtest.ts';
 import { exportLines } from '../../../replay-tools/export/export.ts';
+import { candidateOf } from '../../../replay-tools/fork/candidate.ts';
 import { readFromClickHouse } from '../../../replay-tools/read/clickhouse.ts';
+import { History } from '../../../replay-tools/read/history.ts';
 import { judgeSession } from '../../../replay-tools/read/session.ts';
 import { verifySession } from '../../../replay-tools/verify/verify.ts';
 import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
@@ -93,6 +96,46 @@ test('an export from ClickHouse is the export from the log', async () => {
   const rows = await textOf(exportLines(await readFromClickHouse(reading(), session), options));
   const log = await textOf(exportLines(await sourceFromWorld(recorded.world, session), options));
   expect(rows.map(canonical)).toEqual(log.map(canonical));
+});
+
+const permitted = `SELECT DISTINCT session_id FROM longrein.events
+  WHERE effective = 1 AND type = 'tool.permitted' AND tool = {tool:String} ORDER BY session_id`;
+
+async function sessionsBy(query: string, query_params: Record<string, string>) {
+  const answer = await client.query({ query, query_params, format: 'JSONEachRow' });
+  const rows = await answer.json<{ session_id: string }>();
+  return rows.map(({ session_id: session }) => session);
+}
+
+/** Every session that ClickHouse has. */
+async function storedHistories(): Promise<readonly History[]> {
+  const query = `SELECT session_id FROM longrein.sessions WHERE session_id LIKE {like:String}`;
+  const histories: History[] = [];
+  for (const session of await sessionsBy(query, { like: 'ses%' }))
+    histories.push(new History(await judgeSession(await readFromClickHouse(reading(), session))));
+  return histories;
+}
+
+type Candidate = Parameters<typeof backtest>[1];
+
+const flippedBy = (candidate: Candidate, histories: readonly History[]): readonly string[] =>
+  histories
+    .filter((history) => backtest(history, candidate).verdict === 'flipped')
+    .map(({ session }) => session)
+    .toSorted();
+
+test('a policy that denies a tool flips the sessions that SQL finds, and an identical one none', async () => {
+  const histories = await storedHistories();
+  const counts: number[] = [];
+  for (const tool of ['test.echo', 'test.flaky', 'test.wait', 'sandbox.run', 'test.none']) {
+    const found = await sessionsBy(permitted, { tool });
+    const candidate = candidateOf([{ what: 'policy', policy: { deny: [tool] } }]);
+    expect([tool, flippedBy(candidate, histories)]).toEqual([tool, found]);
+    counts.push(found.length);
+  }
+  expect(counts.filter((count) => count > 0).length).toBeGreaterThan(2);
+  expect(counts.at(-1)).toBe(0);
+  expect(flippedBy(candidateOf([]), histories)).toEqual([]);
 });
 
 test('a content whose blob is nowhere makes a part of the session one that is checked by hash only', async () => {

@@ -1,8 +1,8 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Verdict } from '../../../../replay-tools/backtest/backtest.ts';
-import { LongreinError, toError } from '../../../chassis/errors.ts';
+import { LongreinError } from '../../../chassis/errors.ts';
 import { sha256 } from '../../../chassis/protocol/hash.ts';
+import { type BacktestState, noState, openState } from '../backtest-state.ts';
 import { type Call, type CommandSpec, textOption } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import {
@@ -48,9 +48,13 @@ export const replayBacktest: CommandSpec = {
       const value = textOption(call, name);
       return value === undefined ? [] : [`${name}=${value}`];
     });
-    const candidate = candidateOf(await Promise.all(given.map((one) => settingOf(call, one))));
+    const settings = await Promise.all(given.map((one) => settingOf(call, one)));
+    const candidate = candidateOf(settings);
+    const file = textOption(call, 'state');
+    const path = file === undefined ? undefined : resolve(call.workingDir, file);
+    const state = path === undefined ? noState : await openState(path, settings);
     const sessions = sampled(await sessionsOf(call), textOption(call, 'sample'));
-    const verdicts = await runAll(call, { sessions, candidate, key: sha256(given.join('\n')) });
+    const verdicts = await runAll(call, { sessions, candidate, state });
     const shown = await shownTo(call, verdicts);
     const report = reportOf(await shownTo(call, candidate.says), shown);
     tell(
@@ -77,19 +81,17 @@ function sampled(sessions: readonly string[], sample: string | undefined): reado
 }
 
 type Candidate = import('../../../../replay-tools/fork/candidate.ts').Candidate;
-type Run = Readonly<{ sessions: readonly string[]; candidate: Candidate; key: string }>;
+type Run = Readonly<{ sessions: readonly string[]; candidate: Candidate; state: BacktestState }>;
 
 async function runAll(call: Call, run: Run): Promise<readonly Verdict[]> {
-  const file = textOption(call, 'state');
-  const path = file === undefined ? undefined : resolve(call.workingDir, file);
-  const known = await readState(path, run.key);
+  const { known, keep } = run.state;
   const verdicts: Verdict[] = [];
   const progress = progressOf(call, run.sessions.length);
   for (const [index, name] of run.sessions.entries()) {
-    const verdict = known.get(name) ?? (await one(call, name, run.candidate));
+    const found = known.get(name);
+    const verdict = found ?? (await one(call, name, run.candidate));
     verdicts.push(verdict);
-    if (path !== undefined && !known.has(name))
-      await appendFile(path, `${JSON.stringify({ name, verdict })}\n`);
+    if (found === undefined) await keep(name, verdict);
     progress(index + 1);
   }
   return verdicts;
@@ -110,28 +112,4 @@ async function one(call: Call, name: string, candidate: Candidate): Promise<Verd
     const none = { same: 0, taken: 0, unknown: 0, costNanoUsd: 0, knownNanoUsd: 0 };
     return { session: name, verdict: 'unreadable', ...none, reason: thrown.message };
   }
-}
-
-/** What an earlier run found, by session. Throws STATE_OTHER for the state of another candidate. */
-async function readState(path: string | undefined, key: string): Promise<Map<string, Verdict>> {
-  const known = new Map<string, Verdict>();
-  if (path === undefined) return known;
-  const text = await readFile(path, 'utf8').catch((thrown: unknown) => {
-    if ((toError(thrown) as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw thrown;
-  });
-  const [head, ...lines] = text.split('\n').filter((line) => line !== '');
-  if (head === undefined) {
-    await writeFile(path, `${JSON.stringify({ candidate: key })}\n`);
-    return known;
-  }
-  if ((JSON.parse(head) as { candidate?: string }).candidate !== key)
-    throw new LongreinError('STATE_OTHER', `${path} is the state of another candidate`, {
-      fix: 'name another file, or delete it to begin again',
-    });
-  for (const line of lines) {
-    const { name, verdict } = JSON.parse(line) as { name: string; verdict: Verdict };
-    known.set(name, verdict);
-  }
-  return known;
 }
