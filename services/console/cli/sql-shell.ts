@@ -57,6 +57,9 @@ export async function sqlShell(
 
 const prompts = { first: 'sql> ', more: '...> ' } as const;
 
+/** Words for it are no statement, with or without a semicolon. */
+const isLeaving = (text: string): boolean => text === '\\q' || /^(exit|quit);?$/i.test(text);
+
 async function converse(call: Call, lines: Interface): Promise<readonly string[]> {
   const said: string[] = [];
   let begun: string[] = [];
@@ -70,10 +73,10 @@ async function converse(call: Call, lines: Interface): Promise<readonly string[]
   for await (const line of lines) {
     begun.push(line);
     const text = begun.join('\n').trim();
+    if (isLeaving(text)) break;
     const isWhole = text === '' || text.startsWith('\\') || text.endsWith(';');
     if (isWhole) {
       begun = [];
-      if (text === '\\q' || /^(exit|quit);?$/i.test(text)) break;
       if (text !== '') {
         said.push(text.replaceAll('\n', ' '));
         await answer(call, text.replace(/;$/, ''));
