@@ -9,7 +9,7 @@ import { catalogWith, startsOf, statusesOf, WorldProof } from '../../../support/
 
 /** The breaker of a template counts and stops those to whom work was given, in a whole world in memory. */
 
-const agents = (breaker: string): Readonly<Record<string, string>> => ({
+const agents = (breaker: string, more: string): Readonly<Record<string, string>> => ({
   'agents/giver.yaml': `
 kind: model
 name: giver
@@ -33,6 +33,7 @@ tools: [test.echo]
 steps: [{ id: said, tool: test.echo, arguments: { text: called } }]
 output: =steps.said
 onError:
+  ${more}
   replaceWith: [{ agent: counting }]
   breaker: { failuresMax: 2, coolMs: 20000, ${breaker} }
 `,
@@ -50,7 +51,7 @@ output: { counted: true }
 name: give
 version: 1.0.0
 description: Gives work away.
-tasks: [{ id: one, pool: test, agent: giver, attemptsMax: 1, timeoutMs: 60000, input: { goal: =goal } }]
+tasks: [{ id: one, pool: test, agent: giver, attemptsMax: 1, backoffMs: 4000, timeoutMs: 60000, input: { goal: =goal } }]
 output: { kind: collect, shape: =tasks.one }
 `,
 });
@@ -75,11 +76,12 @@ const gives: FakeModel = (request) => {
 };
 
 /** The ladder's own steps are not what is looked at here, so only a template that is out goes to another agent. */
-async function giving(breaker: string, pools = '') {
+async function giving(breaker: string, pools = '', more = '') {
   const tool = { works: false };
   const failure = { code: 'DOWN', class: 'unavailable', retryable: true } as const;
   const echo: FakeTool = ({ arguments: given }) => (tool.works ? { result: given } : { failure });
-  const files = pools === '' ? agents(breaker) : narrow(agents(breaker), pools);
+  const plain = agents(breaker, more);
+  const files = pools === '' ? plain : narrow(plain, pools);
   const catalog = catalogWith(files);
   const world = await MemoryWorld.start({ catalog, tools: { 'test.echo': echo }, model: gives });
   const goal = (id: string, text = 'delegate') =>
@@ -195,4 +197,20 @@ test('delegates take no place of a pool with limits, also where they ask it for 
   expect(log.all('slot.granted').flatMap(({ data }) => data.tasks.map(({ task }) => task))).toEqual(
     ['one', 'one/1'],
   );
+});
+
+test('a host that dies before a delegate begins again keeps neither its place nor its template', async () => {
+  const { world, tool, goal } = await giving('meanwhile: replace', '', 'restart: 1');
+  const published = goal('a');
+  await world.clock.run(20_000, () => startsOf(world, 'test.echo') === 1);
+  await world.clock.run(500);
+  world.crash('host-1');
+  await world.clock.run(20_000);
+  tool.works = true;
+  await world.startHost('host-2', ['all']);
+  expect(await world.runUntilDone()).toBe(true);
+  const proof = await WorldProof.of(world, published);
+  expect(workersOf(proof)).toEqual(['one.1 giver', 'one/1.1 caller', 'one/1.2 caller']);
+  expect(statusesOf(world)).toEqual({ a: 'completed' });
+  expect(world.unclosed()).toEqual([]);
 });
