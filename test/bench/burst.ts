@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { Harness } from '../../services/client/index.ts';
-import { ProviderStub } from '../support/provider-stub.ts';
 import { print, spread } from './figures.ts';
 import { type HostProcess, startHostProcess } from './host-process.ts';
 import { benchFixtures } from './loops.ts';
-import { residentBytes } from './memory.ts';
+import { processorMs, residentBytes } from './memory.ts';
+import { startStubProcess } from './stub-process.ts';
 
 /**
  * Many model calls at once in one host: 500 that take a second each, asked for within a second by ten goals. What the
- * host adds to each, from the request in the log to its outcome there, and what they hold in memory.
+ * host adds to each, from the request in the log to its outcome there, what each takes of the processor in the host, and
+ * what they hold in memory.
  */
 
 const goals = 10;
@@ -59,22 +60,25 @@ async function rounds(harness: Harness, host: HostProcess): Promise<void> {
   await sleep(2_000);
   const before = residentBytes(host.pid);
   const most = watchMemory(host);
+  const cpuBeforeMs = processorMs(host.pid);
   const all = (await run('burst', goals)).flat();
+  const hostCpuMsPerCall = (processorMs(host.pid) - cpuBeforeMs) / all.length;
   const growthMib = (most() - before) / mebibyte;
   const ended = all.filter(({ endedMs }) => endedMs > 0);
   const overhead = ended.map(({ requestedMs, endedMs }) => endedMs - requestedMs - callMs);
   const starts = all.map(({ requestedMs }) => requestedMs);
   const startedWithinMs = Math.max(...starts) - Math.min(...starts);
-  const figures = { ...spread(overhead), startedWithinMs, growthMib };
+  const figures = { ...spread(overhead), startedWithinMs, hostCpuMsPerCall, growthMib };
   print({ bench: 'gateway-burst', calls: all.length, ended: ended.length, ...figures });
 }
 
 /** In one host of all services. */
 export async function burst(config: RuntimeConfig): Promise<void> {
-  const stub = new ProviderStub({ burst: { takesMs: callMs, words: ['Yes', ', it', ' is.'] } });
+  const ways = { burst: { takesMs: callMs, words: ['Yes', ', it', ' is.'] } };
+  const stub = await startStubProcess(ways);
   const directory = mkdtempSync(join(tmpdir(), 'longrein-burst-'));
   const providers = join(directory, 'providers.yaml');
-  writeFileSync(providers, `providers:\n  stub: { baseUrl: ${await stub.start()} }\n`);
+  writeFileSync(providers, `providers:\n  stub: { baseUrl: ${stub.url} }\n`);
   const host = await startHostProcess(['all'], {
     LONGREIN_CATALOG: benchFixtures,
     LONGREIN_PROVIDERS_FILE: providers,
