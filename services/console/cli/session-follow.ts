@@ -26,12 +26,20 @@ export async function followSession(call: Call, wanted: Wanted, options: Options
     const keys = contentKeysOf(environment);
     const reading = { log, codec: createFixedCodec(), blobs, keys };
     const read = await readFromLog(reading, session);
-    const source = (await viewMaskOf(call))?.source(read) ?? read;
-    const shown = new Shown(call, options);
-    await shown.begin(source);
-    if (source.later === undefined) return;
-    for await (const record of source.later()) if (shown.take(record)) return;
+    await followSource(call, (await viewMaskOf(call))?.source(read) ?? read, options);
   });
+}
+
+/** The same for a source. One whose session is over already is shown, and nothing is waited for. */
+export async function followSource(
+  call: Call,
+  source: SessionSource,
+  options: Options,
+): Promise<void> {
+  const shown = new Shown(call, options);
+  const isOver = await shown.begin(source);
+  if (isOver || source.later === undefined) return;
+  for await (const record of source.later()) if (shown.take(record)) return;
 }
 
 /** What was shown so far, and the state of the session after it. */
@@ -46,11 +54,13 @@ class Shown {
     this.options = options;
   }
 
-  async begin(source: SessionSource): Promise<void> {
+  /** Shows what is there. Answers whether the session is over. */
+  async begin(source: SessionSource): Promise<boolean> {
     this.judged = await judgeSession(source);
     this.records = [...this.judged.records];
     if (this.call.json) this.tell(new History(this.judged).entries);
     else this.write(timelineLines(this.judged, this.options));
+    return this.judged.core.status === 'closed';
   }
 
   /** Shows what the record brings. Answers whether the session is over. */
