@@ -40,6 +40,8 @@ export const limits = {
   ignoredLettersMax: 100,
   /** Own turns in a row that may be void under the own current epoch before their service counts as unable to decide. */
   voidTurnsMax: 5,
+  /** Outcomes that a session which a host took over from a dead one must outlive before more of it goes out as one batch. */
+  trustedOutcomes: 3,
   /** Records of one request to a partition: group commit without long requests. */
   requestRecordsMax: 500,
   requestBytesMax: 900_000,

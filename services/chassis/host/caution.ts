@@ -1,16 +1,20 @@
 import { ablated } from '../ablation.ts';
 import type { PartitionName } from '../log/port.ts';
 import { beginningOf } from '../protocol/decision.ts';
-import type { Refused } from '../protocol/record.ts';
+import type { EventRecord } from '../protocol/event-record.ts';
+import type { RecordHeader, Refused } from '../protocol/record.ts';
 import type { ServiceEntry } from '../protocol/service-fold.ts';
+import type { HostIdentity } from './ownership.ts';
 import type { HostPorts } from './ports.ts';
 import type { Presence } from './presence.ts';
+import { Probation } from './probation.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Slot } from './slot.ts';
 import { deathsMax, Evidence, keyOf, type Named, poisonOf, type Suspect } from './suspects.ts';
 
 export type CautionParts = Readonly<{
   at: PartitionName;
+  identity: Pick<HostIdentity, 'incarnation'>;
   ports: Pick<HostPorts, 'clock' | 'logger'>;
   presence: Pick<Presence, 'tracesOf' | 'announce' | 'inTurn' | 'markMs'>;
   table: Pick<SessionTable, 'get'>;
@@ -53,11 +57,19 @@ export class Caution {
   private alone = new Set<Named>();
   private running = false;
   private wakeUp: (() => void) | undefined;
-  /** Sessions that began before this offset were there at the takeover. */
-  private inheritedBelow = Number.NEGATIVE_INFINITY;
+  /** Sessions that were there at the takeover. */
+  private readonly probation = new Probation();
+  /** Where another process took over last, or reading began: what stands below is not known. */
+  private takenAt = 0;
 
   constructor(parts: CautionParts) {
     this.parts = parts;
+  }
+
+  /** An epoch was read; the services began to read at these marks. */
+  saw(header: RecordHeader, offset: number, marks: ReadonlyMap<string, number>): void {
+    const isOwn = header.incarnation === this.parts.identity.incarnation;
+    this.takenAt = Math.max(this.takenAt, ...marks.values(), isOwn ? 0 : offset);
   }
 
   /** A takeover; these owned before. What is known of each session is what was read up to the own epoch. */
@@ -70,7 +82,7 @@ export class Caution {
     this.predecessors = [...new Set([...this.predecessors, ...predecessors])];
     this.sinceMs = this.parts.presence.markMs();
     if (!this.isCalledFor()) return;
-    this.inheritedBelow = position;
+    this.probation.begin({ position, before: this.takenAt });
     const { answers, others } = dueIn(slots, services);
     const first = answers.map((one) => this.kept(one));
     for (const one of [...first, ...others.map((other) => this.kept(other))])
@@ -115,12 +127,9 @@ export class Caution {
     return this.namedSessions.has(session);
   }
 
-  /**
-   * Whether a session was there when this host took over from one that did not end in good order. Its outcomes and timers
-   * go before what answers them: one whose answer kills its host must be in the log, where the next host finds it due.
-   */
-  inherited({ seats }: Pick<Slot, 'seats'>): boolean {
-    return [...seats.values()].some(({ beginning }) => beginning < this.inheritedBelow);
+  /** Whether an input goes before what answers it; asked where nothing of its session is due or on the way. */
+  inherited(slot: Pick<Slot, 'session' | 'seats' | 'core'>, event: EventRecord): boolean {
+    return this.probation.holds(slot, event);
   }
 
   /** What is about to be decided, for the presence. */

@@ -165,7 +165,7 @@ export class Partition {
   private process(record: ReadRecord, accepted: boolean): void {
     const { header } = record;
     if (header.kind === 'epoch') {
-      this.readEpoch(header);
+      this.readEpoch(header, record.offset);
       return;
     }
     const { session } = header;
@@ -179,7 +179,8 @@ export class Partition {
     this.settler.landed(this.table.get(session), header.id);
   }
 
-  private readEpoch(header: RecordHeader): void {
+  private readEpoch(header: RecordHeader, offset: number): void {
+    this.caution.saw(header, offset, this.marks);
     const { won, lost } = this.ownership.read(header, this.log.acceptance);
     if (lost.length > 0)
       this.parts.ports.logger.info({ ...this.name, lost }, 'another host took over');

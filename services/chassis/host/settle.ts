@@ -161,13 +161,13 @@ export class Settler {
    * go by itself: nothing answers it, or the session has other things to do first.
    */
   fuse(slot: Slot, batch: Batch, input: OwnInput): boolean {
-    if (slot.inFlight.size > 0 || slot.singly || this.parts.caution.inherited(slot)) return false;
+    if (slot.inFlight.size > 0 || slot.singly) return false;
     const services = this.deciding(slot);
     const isBusy = services.some(({ logic }) => {
       const seat = slot.seats.get(logic.name);
       return seat === undefined || seat.kick || seat.entry.causes.length > 0;
     });
-    if (isBusy) return false;
+    if (isBusy || this.parts.caution.inherited(slot, input.body.event)) return false;
     const cascade = new Cascade(slot, services, this.decider);
     cascade.begin(input);
     cascade.run();
