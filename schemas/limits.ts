@@ -40,6 +40,12 @@ export const limits = {
   ignoredLettersMax: 100,
   /** Own turns in a row that may be void under the own current epoch before their service counts as unable to decide. */
   voidTurnsMax: 5,
+  /** What a lane does, in records folded, with each round of the event loop as long as a better lane of the host has work. */
+  laneShares: { high: 64, normal: 16, bulk: 8 },
+  /** A lane that had work so lately has work. */
+  laneActiveMs: 1_000,
+  /** A decision that goes out with what caused it takes as long as folding so many records. */
+  laneDecisionCost: 4,
   /** Outcomes that a session which a host took over from a dead one must outlive before more of it goes out as one batch. */
   trustedOutcomes: 3,
   /** Records of one request to a partition: group commit without long requests. */

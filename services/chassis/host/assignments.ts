@@ -1,6 +1,7 @@
 import { LongreinError, toError } from '../errors.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
 import { type Halt, Halts } from './halts.ts';
+import { LaneTurns } from './lane-turns.ts';
 import { Partition } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { whileAway } from './patience.ts';
@@ -35,6 +36,7 @@ export class Assignments {
   private reader: Reader | undefined;
   private stopping = false;
   private readonly halts: Halts;
+  private readonly turns: LaneTurns;
   private looks = 0;
   private readonly identifying = new Map<string, Promise<void>>();
   /** Topics whose identity this host has written down. */
@@ -42,6 +44,7 @@ export class Assignments {
 
   constructor(parts: AssignmentParts) {
     this.parts = parts;
+    this.turns = new LaneTurns(parts.ports.clock);
     this.halts = new Halts(parts.ports, (at) => this.openAgain(at));
   }
 
@@ -149,7 +152,9 @@ export class Assignments {
         this.reader?.skip?.(partition, from, to),
     };
     const onHalt = (partition: PartitionName, error: Error): void => this.failed(partition, error);
-    const partition = new Partition(at, { ...this.parts.partsOf(at), reading, onHalt }, bounds);
+    const turn = this.turns.of(at.topic);
+    const own = { ...this.parts.partsOf(at), reading, turn, onHalt };
+    const partition = new Partition(at, own, bounds);
     this.partitions.set(nameOf(at), partition);
     this.reader.assign(at, partition.position);
     partition.claimWhenReady();

@@ -11,6 +11,7 @@ import {
 } from '../protocol/record.ts';
 import { AcceptanceHistory } from './acceptance-history.ts';
 import { foreignCode } from './ignored-records.ts';
+import type { Turn } from './lane-turns.ts';
 import type { HostPorts } from './ports.ts';
 import { readBodyPatiently } from './read-body.ts';
 import { isPlaced, type Queued, RecordQueue } from './record-queue.ts';
@@ -22,6 +23,8 @@ export type PartitionLogParts = Readonly<{
   partition: PartitionName;
   ports: HostPorts;
   reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
+  /** Asked before each record is taken. */
+  turn?: Turn;
   /** Bodies that nobody here would look at are not decoded. */
   wantsBody(header: RecordHeader): boolean;
   /** The next record of the log, and whether acceptance counts it. */
@@ -60,6 +63,7 @@ export class PartitionLog {
       partition: parts.partition,
       reading: parts.reading,
       process: (record) => this.process(record),
+      turn: parts.turn,
       onTaken: () => parts.onTaken(),
       onHalt: (error) => parts.onHalt(error),
     });

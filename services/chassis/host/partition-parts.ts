@@ -1,5 +1,6 @@
 import type { LongreinError } from '../errors.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
+import type { Turn } from './lane-turns.ts';
 import type { Outlet } from './outlet.ts';
 import type { HostIdentity } from './ownership.ts';
 import type { PartitionWatch } from './partition-watch.ts';
@@ -20,5 +21,7 @@ export type PartitionParts = Readonly<{
   watch: PartitionWatch;
   /** The reader that feeds this partition. */
   reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
+  /** Asked before a piece of work begins. */
+  turn?: Turn;
   onHalt: (partition: PartitionName, error: LongreinError) => void;
 }>;

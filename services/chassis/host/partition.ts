@@ -69,7 +69,7 @@ export class Partition {
     };
     this.log = new PartitionLog({ ...parts, ...events, partition: name }, { ...start, ...bounds });
     const slotOf = (session: string): Slot | undefined => this.table.get(session);
-    const inputs = new FusingWriter(writer, (batch, input) => {
+    const inputs = new FusingWriter(parts, (batch, input) => {
       const slot = this.deciding ? slotOf(input.body.session) : undefined;
       return slot !== undefined && this.settler.fuse(slot, batch, input);
     });

@@ -7,12 +7,17 @@ const longestTimerMs = 2_147_483_647;
 export const realClock: Clock = {
   nowMs: () => Date.now(),
   after(delayMs, run) {
+    if (delayMs <= 0) {
+      // A timer would let the process idle for a millisecond.
+      const soon = setImmediate(run);
+      return () => clearImmediate(soon);
+    }
     let timer: NodeJS.Timeout;
     const wait = (restMs: number): void => {
       const partMs = Math.min(restMs, longestTimerMs);
       timer = setTimeout(() => (restMs > partMs ? wait(restMs - partMs) : run()), partMs);
     };
-    wait(Math.max(0, delayMs));
+    wait(delayMs);
     return () => clearTimeout(timer);
   },
 };

@@ -3,6 +3,7 @@ import { ablated } from '../ablation.ts';
 import { LongreinError, toError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
+import type { Turn } from './lane-turns.ts';
 
 export type Queued = LogRecord | PlacedRecord;
 export const isPlaced = (record: Queued): record is PlacedRecord => 'body' in record;
@@ -12,6 +13,8 @@ export type QueueParts = Readonly<{
   reading: Pick<Reader, 'pause' | 'resume' | 'skip'>;
   /** Takes the next record. Records come one at a time, in order. */
   process(record: Queued): Promise<void> | undefined;
+  /** Asked before each record. */
+  turn?: Turn | undefined;
   /** A record was taken; the position moved. */
   onTaken(record: Queued): void;
   onHalt(error: LongreinError): void;
@@ -88,6 +91,9 @@ export class RecordQueue {
   private async drain(): Promise<void> {
     try {
       while (this.queue.length > 0 && !this.halted) {
+        const turn = this.parts.turn?.();
+        if (turn !== undefined) await turn;
+        if (this.halted) return;
         const record = this.queue.shift() as Queued;
         if (this.paused && this.queue.length < limits.partitionQueueMax / 5) this.flow(false);
         if (record.offset < this.next) continue;
