@@ -31,6 +31,21 @@ function waitForPlaces(asked: Set<string>, { step }: Line): void {
   }
 }
 
+/** Goals that the key log has sent to wake a loop and that did not come yet; the count itself while it is asked for. */
+function waitForWakes(wakes: WakesAwaited, { step }: Line): void {
+  for (const event of step.events) {
+    if (event.type === 'wake.closed') wakes.asked = true;
+    if (event.type === 'session.woken' || event.type === 'wake.withdrawn') wakes.arrived += 1;
+    if (event.type === 'wake.counted')
+      Object.assign(wakes, { asked: false, expected: event.data.diverted });
+  }
+}
+
+type WakesAwaited = { asked: boolean; expected: number; arrived: number };
+
+const isAwaited = ({ asked, expected, arrived }: WakesAwaited): boolean =>
+  asked || expected > arrived;
+
 /** How much more, or less, it waits for budget logs and child sessions after this line. */
 const waitsMore = ({ step }: Line): number =>
   step.events.reduce((sum, { type }) => {
@@ -48,11 +63,13 @@ export const goalsGoOn: Checker = ({ history }) =>
     .flatMap((session) => {
       let waiting = 0;
       const asked = new Set<string>();
+      const wakes: WakesAwaited = { asked: false, expected: 0, arrived: 0 };
       return session.lines.flatMap((line) => {
         waiting += waitsMore(line);
         waitForPlaces(asked, line);
+        waitForWakes(wakes, line);
         const { core } = line.step;
-        if (waiting > 0 || asked.size > 0) return [];
+        if (waiting > 0 || asked.size > 0 || isAwaited(wakes)) return [];
         if (core.status !== 'open' || Object.keys(core.timers).length > 0) return [];
         if (Object.keys(core.calls).length > 0 || isDue(history, line, session)) return [];
         const detail = `${session.session} in ${line.topic}/${line.partition} waits for nothing after @${line.offset}`;

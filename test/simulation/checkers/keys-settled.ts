@@ -5,16 +5,21 @@ import type { Checker } from './violation.ts';
 const rule =
   'a goal that asks for a key gets it and gives it back, or is turned away, or goes away';
 
-type Fate = { assigned: number; denied: number; freed: number };
+type Fate = Readonly<{ assigned: number; denied: number; freed: number; diverted: boolean }>;
+
+const none: Fate = { assigned: 0, denied: 0, freed: 0, diverted: false };
 
 /** What the log of a key says of each goal that asked. */
 function fatesOf(events: readonly SeenEvent[]): ReadonlyMap<string, Fate> {
   const fates = new Map<string, Fate>();
   for (const { type, data } of events) {
+    // One that comes back from a loop that had no use for it begins anew.
     if (type === 'key.requested')
-      fates.set(data.goalLog, { assigned: 0, denied: 0, freed: 0, ...fates.get(data.goalLog) });
+      fates.set(data.goalLog, { ...none, ...fates.get(data.goalLog), diverted: false });
+    if (type === 'key.diverted')
+      fates.set(data.goalLog, { ...none, ...fates.get(data.goalLog), diverted: true });
     if (type !== 'key.assigned' && type !== 'key.denied' && type !== 'key.freed') continue;
-    const fate = fates.get(data.goalLog) ?? { assigned: 0, denied: 0, freed: 0 };
+    const fate = fates.get(data.goalLog) ?? none;
     const what = type === 'key.assigned' ? 'assigned' : type === 'key.denied' ? 'denied' : 'freed';
     fates.set(data.goalLog, { ...fate, [what]: fate[what] + 1 });
   }
@@ -22,8 +27,8 @@ function fatesOf(events: readonly SeenEvent[]): ReadonlyMap<string, Fate> {
 }
 
 /** One that goes away as its turn comes may be told of both. */
-const isWell = ({ assigned, denied, freed }: Fate): boolean =>
-  assigned + denied <= 1 && freed <= 1 && (denied === 1 || freed === 1);
+const isWell = ({ assigned, denied, freed, diverted }: Fate): boolean =>
+  assigned + denied <= 1 && freed <= 1 && (diverted || denied === 1 || freed === 1);
 
 /** One that stands for another has asked for the key itself. */
 function strangers(events: readonly SeenEvent[], known: ReadonlySet<string>): string[] {

@@ -101,8 +101,6 @@ const situations: readonly string[] = [
   'restored after a deletion',
 ];
 
-const noWakes =
-  'loops that goals wake are not made here: tests of intake, of the supervisor and of whole sessions show them';
 const forked =
   '`replay fork` writes it as the opening of a session, with a past that it copied: tests of forks show it on a broker';
 const erased =
@@ -113,12 +111,6 @@ const shortLives =
 
 /** Event types that no run can show, with the reason. */
 export const neverEmitted: Readonly<Record<string, string>> = {
-  ...{ 'wake.opened': noWakes, 'wake.closed': noWakes, 'wake.settled': noWakes },
-  ...{ 'wake.counted': noWakes, 'wake.withdrawn': noWakes, 'session.woken': noWakes },
-  ...{ 'key.watched': noWakes, 'key.unwatched': noWakes, 'key.diverted': noWakes },
-  ...{ 'key.diversions-counted': noWakes, 'key.diversion-withdrawn': noWakes },
-  ...{ 'goal.diverted': noWakes, 'goal.wake-forwarded': noWakes },
-  ...{ 'goal.wake-settled': noWakes, 'goal.taken': noWakes },
   'session.erased': erased,
   'session.forked': forked,
   ...{ 'goal.child-cancel-received': noChildCancel, 'goal.child-cancel-forwarded': noChildCancel },

@@ -5,6 +5,7 @@ import { healings } from './healings.ts';
 import { revisings } from './revisings.ts';
 import type { Action } from './schedule.ts';
 import { settlings } from './settlings.ts';
+import { wakings } from './wakings.ts';
 
 /** A goal whose agents ask people (operator.ts). */
 function askings(seed: number, calmAtMs: number): Action[] {
@@ -25,4 +26,5 @@ export const furtherGoals = (seed: number, calmAtMs: number): readonly Action[] 
   ...settlings(seed, calmAtMs),
   ...revisings(seed, calmAtMs),
   ...healings(seed, calmAtMs),
+  ...wakings(seed, calmAtMs),
 ];

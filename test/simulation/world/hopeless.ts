@@ -5,13 +5,17 @@ import { diceOf } from './dice.ts';
 
 const codec = createFixedCodec();
 
-const statusOf = ({ value }: OutgoingRecord): unknown =>
-  value === null ? undefined : (codec.decode(value).body as { status?: unknown }).status;
+/** One that says who took the goal is always small. */
+function isLarge({ value }: OutgoingRecord): boolean {
+  if (value === null) return false;
+  const { status, takenBy } = codec.decode(value).body as { status?: unknown; takenBy?: unknown };
+  return status === 'completed' && takenBy === undefined;
+}
 
 /**
  * What the broker of a run takes never, as a real one does with what is too large: it says the same of the same record
- * for ever, whoever sends it. Of some sessions that is the opening, of some the result of a completed one; what stands in
- * for them is small.
+ * for ever, whoever sends it. Of some sessions that is the opening, of some the result of a completed one, of some goals
+ * what is to wake a loop; what stands in for them is small.
  */
 export function createHopeless(seed: number, share: number) {
   const chosen = new Map<string, 'opening' | 'result' | undefined>();
@@ -25,8 +29,9 @@ export function createHopeless(seed: number, share: number) {
     return fate;
   };
   const isHopeless = ({ topic }: PartitionName, record: OutgoingRecord): boolean => {
-    if (topic === resultsTopic)
-      return fateOf(record.key) === 'result' && statusOf(record) === 'completed';
+    if (topic === resultsTopic) return fateOf(record.key) === 'result' && isLarge(record);
+    if (record.headers['lr_types'] === 'session.woken')
+      return diceOf('hopeless', seed, record.headers['ce_id'] ?? '').chance(share);
     const opens = record.headers['lr_types'] === 'session.opened';
     return opens && fateOf(record.headers['ce_subject'] ?? '') === 'opening';
   };
