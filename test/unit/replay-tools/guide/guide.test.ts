@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { packageRoot } from '../../../../services/chassis/config/package-root.ts';
 import { runCli } from '../../../../services/console/cli/program.ts';
 import { fakeTerminal } from '../../../support/fake-terminal.ts';
+import { MemoryWorld } from '../../../support/memory-world.ts';
 import { recordWorld } from '../../../support/recorded-world.ts';
 import { exportFromWorld } from '../../../support/world-session.ts';
 
@@ -48,6 +49,15 @@ function forbid(): () => void {
   };
 }
 
+/** A session whose tools are at work. */
+async function unfinished(): Promise<string> {
+  const world = await MemoryWorld.start({ seed: 46 });
+  const inputs = { counter: 'c', waitMs: 9_000 };
+  const { session } = world.publishGoal({ goal: 'Count.', plan: 'count', inputs });
+  await world.clock.run(300);
+  return exportFromWorld(world, session);
+}
+
 let allow: () => void = () => undefined;
 
 beforeAll(async () => {
@@ -56,6 +66,7 @@ beforeAll(async () => {
     writeFileSync(join(directory, name), await exportFromWorld(world, session));
   await write('failed.jsonl', goals.failing.session);
   await write('asked.jsonl', goals.asked.session);
+  writeFileSync(join(directory, 'running.jsonl'), await unfinished());
   allow = forbid();
 });
 
@@ -213,14 +224,26 @@ describe('bad input', () => {
       2,
       'USAGE',
     ],
+    ['a session that still runs', ['first-failure', 'running.jsonl'], 1, 'SESSION_RUNNING'],
+    ['a retry of what still runs', ['retry', 'running.jsonl'], 1, 'SESSION_RUNNING'],
+    ['a file of a newer release', ['verify', 'newer.jsonl'], 1, 'EXPORT_NEWER'],
+    ['an agent that is not there', ['context', 'asked.jsonl', 'nobody'], 1, 'AGENT_UNKNOWN'],
     ['no failure', ['first-failure', 'asked.jsonl'], 1, 'SESSION_NOT_FAILED'],
   ] as const)('%s is a clear error', async (_name, words, expected, error) => {
     const text = readFileSync(join(directory, 'failed.jsonl'), 'utf8');
     writeFileSync(join(directory, 'damaged.jsonl'), text.replace('"attempt":2', '"attempt":3'));
+    writeFileSync(join(directory, 'newer.jsonl'), text.replace(/"export":\d+/, '"export":99'));
     const { code, stdout } = await run(['replay', ...words, '--json']);
     const told = JSON.parse(stdout) as { error: { code: string; fix: string; message: string } };
     expect({ code, error: told.error.code }).toEqual({ code: expected, error });
     expect(told.error.fix).not.toBe('');
     rmSync(join(directory, 'damaged.jsonl'));
+    rmSync(join(directory, 'newer.jsonl'));
+  });
+
+  test('what still runs is verified so far, and told so', async () => {
+    const { code, stdout } = await run(['replay', 'verify', 'running.jsonl']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('IDENTICAL so far: the session still runs\n');
   });
 });
