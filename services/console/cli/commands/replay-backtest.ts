@@ -53,7 +53,9 @@ export const replayBacktest: CommandSpec = {
     const file = textOption(call, 'state');
     const path = file === undefined ? undefined : resolve(call.workingDir, file);
     const state = path === undefined ? noState : await openState(path, settings);
-    const sessions = sampled(await sessionsOf(call), textOption(call, 'sample'));
+    // The state may lie among the exports, and is none.
+    const all = (await sessionsOf(call)).filter((name) => name !== path);
+    const sessions = sampled(all, textOption(call, 'sample'));
     const verdicts = await runAll(call, { sessions, candidate, state });
     const shown = await shownTo(call, verdicts);
     const report = reportOf(await shownTo(call, candidate.says), shown);

@@ -21,15 +21,15 @@ type Told = Readonly<{
 async function run(...words: readonly string[]): Promise<Readonly<{ code: number; told: Told }>> {
   const terminal = fakeTerminal();
   const environment = { LONGREIN_STATE_DIR: inPlace('.longrein') };
-  const all = ['replay', 'backtest', ...words, '--over', '.', '--state', 'state', '--json'];
+  const all = ['replay', 'backtest', ...words, '--over', '.', '--state', 'state.jsonl', '--json'];
   const code = await runCli(all, { environment, workingDir: directory, terminal });
   return { code, told: JSON.parse(terminal.stdout) as Told };
 }
 
-const lines = (): readonly string[] => readFileSync(inPlace('state'), 'utf8').split('\n');
+const lines = (): readonly string[] => readFileSync(inPlace('state.jsonl'), 'utf8').split('\n');
 
 beforeEach(() => {
-  rmSync(inPlace('state'), { force: true });
+  rmSync(inPlace('state.jsonl'), { force: true });
   for (const name of ['model-loop', 'restarts', 'cancelled'])
     writeFileSync(
       inPlace(`${name}.jsonl`),
@@ -48,9 +48,11 @@ test('what was found is not run again, a line that a kill cut off is', async () 
   // The session is nowhere any more: only the state knows of it.
   writeFileSync(inPlace('cancelled.jsonl'), 'broken');
   const cut = `${whole.slice(0, 3).join('\n')}\n${whole[3]?.slice(0, 30)}`;
-  writeFileSync(inPlace('state'), cut);
+  writeFileSync(inPlace('state.jsonl'), cut);
   const second = await run('--policy', 'policy.yaml');
   expect(second.told.verdicts).toEqual(first.told.verdicts);
+  // The state lies among the exports, and is no session.
+  expect(second.told.sessions).toBe(3);
   expect(lines()).toEqual(whole);
 });
 
@@ -60,7 +62,7 @@ test('a file that says something else now is another candidate, under the same n
   const { code, told } = await run('--policy', 'policy.yaml');
   expect([code, told.error.code]).toEqual([1, 'STATE_OTHER']);
   expect(told.error.fix).toContain('begin again');
-  rmSync(inPlace('state'));
+  rmSync(inPlace('state.jsonl'));
   expect((await run('--policy', 'policy.yaml')).told.flipped).toBe(0);
 });
 
@@ -71,11 +73,11 @@ test('a file of something else is no state, and is left as it is', async () => {
   ] as const) {
     if (text === undefined) await run('--policy', 'policy.yaml');
     const before = text ?? `${lines()[0]}\n{"a":1}\n`;
-    writeFileSync(inPlace('state'), before);
+    writeFileSync(inPlace('state.jsonl'), before);
     const { code, told } = await run('--policy', 'policy.yaml');
     expect([code, told.error.code]).toEqual([1, 'STATE_UNREADABLE']);
     expect(told.error.message).toContain(`line ${line} of`);
-    expect(readFileSync(inPlace('state'), 'utf8')).toBe(before);
-    rmSync(inPlace('state'));
+    expect(readFileSync(inPlace('state.jsonl'), 'utf8')).toBe(before);
+    rmSync(inPlace('state.jsonl'));
   }
 });
