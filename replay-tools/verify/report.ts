@@ -137,7 +137,11 @@ export class Findings {
   count(service: string, what: Partial<ServiceCounts>): void {
     const counts = this.services.get(service) ?? { ...nothing };
     this.services.set(service, counts);
-    for (const [name, more] of Object.entries(what)) counts[name as keyof ServiceCounts] += more;
+    counts.turns += what.turns ?? 0;
+    counts.events += what.events ?? 0;
+    counts.decisions += what.decisions ?? 0;
+    counts.hashOnly += what.hashOnly ?? 0;
+    counts.checkpoints += what.checkpoints ?? 0;
   }
 
   /** A turn was checked by hash only. */

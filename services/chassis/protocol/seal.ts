@@ -93,9 +93,12 @@ export function sealEvent(
 }
 
 /** In what ids are made of, every content is only its digest and its media type. */
-function digestOnly({ digest, mediaType, bytes }: Readonly<Record<string, unknown>>) {
-  if (typeof digest !== 'string' || typeof mediaType !== 'string' || typeof bytes !== 'number')
-    return undefined;
+function digestOnly(object: Readonly<Record<string, unknown>>): string | undefined {
+  const { digest } = object;
+  // Hardly any object has one: nothing else of it is looked at.
+  if (typeof digest !== 'string') return undefined;
+  const { mediaType, bytes } = object;
+  if (typeof mediaType !== 'string' || typeof bytes !== 'number') return undefined;
   return `{"digest":${quoted(digest)},"mediaType":${quoted(mediaType)}}`;
 }
 
