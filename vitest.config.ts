@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { engineFlags } from './test/simulation/engine-flags.mjs';
 
 /**
  * One project per folder of test/. `npm test` starts broker, registry and ClickHouse for those that need them. Files that
@@ -22,9 +23,6 @@ const project = (
 
 const together = { isolate: false };
 
-/** Most of what a schedule makes dies with it: as `npm run simulate` has it. */
-const roomForYoung = ['--max-semi-space-size=64', '--min-semi-space-size=16'];
-
 export default defineConfig({
   test: {
     projects: [
@@ -32,7 +30,7 @@ export default defineConfig({
       project('unit', 30_000, together),
       project('property', 120_000, together),
       project('replay', 60_000, together),
-      project('simulation', 300_000, { isolate: false, execArgv: roomForYoung }),
+      project('simulation', 300_000, { isolate: false, execArgv: engineFlags }),
       project('contract', 180_000),
       project('integration', 240_000),
       project('system', 300_000),

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBuilt, packageRoot } from '../../deploy/local/bootstrap.mjs';
+import { engineFlags } from './engine-flags.mjs';
 
 const usage = `Runs all services over the log in memory, with faults, from seeds, and checks what must hold.
 
@@ -60,9 +61,6 @@ function read() {
 /** Where schedules of failures go: with the build, which nobody keeps. */
 const out = join(packageRoot, 'dist', 'simulation');
 
-/** Most of what a schedule makes dies with it: collected rarely, it costs a fourteenth less processor time. */
-const roomForYoung = ['--max-semi-space-size=64', '--min-semi-space-size=16'];
-
 function argumentsOf(options, { index, count }) {
   const { ablate, schedule, pin, long } = options;
   return [
@@ -95,7 +93,7 @@ function progressOf(total) {
 function work(options, place, onProgress) {
   return new Promise((done, reject) => {
     const stdio = ['ignore', 'pipe', 'inherit', 'ipc'];
-    const child = spawn(process.execPath, [...roomForYoung, ...argumentsOf(options, place)], {
+    const child = spawn(process.execPath, [...engineFlags, ...argumentsOf(options, place)], {
       stdio,
     });
     let text = '';
