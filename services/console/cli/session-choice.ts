@@ -7,14 +7,14 @@ import { asObjects, readRows } from './query-rows.ts';
 
 type Query = Readonly<{ sql: string; parameters: Readonly<Record<string, string>> }>;
 
-/** The column `session_id` of a query. Throws UsageError where it has none. */
+/** The column `session_id` of a query, each session once. Throws UsageError where it has none. */
 export async function sessionsOfQuery(call: Call, query: Query): Promise<readonly string[]> {
   const { queryClickhouse } = await import('./clickhouse-query.ts');
   const { text } = await queryClickhouse(call.environment, { ...query, format: 'JSONCompact' });
   const rows = asObjects(readRows(text));
   if (rows.length > 0 && rows[0]?.['session_id'] === undefined)
     throw new UsageError('the query of --over gives no column session_id', 'Select session_id.');
-  return rows.map((row) => String(row['session_id']));
+  return [...new Set(rows.map((row) => String(row['session_id'])))];
 }
 
 /** What `--over` names: a directory of exported sessions, or SQL. */
