@@ -1,16 +1,18 @@
 import type { OutgoingRecord } from '../log/port.ts';
-import { type PlacedRecord, parseHeader, type RecordBody } from '../protocol/record.ts';
+import type { RecordBody, RecordHeader } from '../protocol/record.ts';
 
 const recordOverheadBytes = 32;
 
-/** A record with its bytes; the header is parsed after numbering, from the very headers that were sent. */
+/** A record with its bytes, and its header as reading it would give it, once it is numbered. */
 export class Encoded {
   readonly record: OutgoingRecord;
   readonly body: RecordBody | undefined;
+  private readonly unnumbered: RecordHeader | undefined;
 
-  constructor(record: OutgoingRecord, body: RecordBody | undefined) {
+  constructor(record: OutgoingRecord, own?: Readonly<{ body: RecordBody; header: RecordHeader }>) {
     this.record = record;
-    this.body = body;
+    this.body = own?.body;
+    this.unnumbered = own?.header;
   }
 
   /** What the broker counts, and a little more. */
@@ -21,9 +23,10 @@ export class Encoded {
     return bytes;
   }
 
-  header(): PlacedRecord['header'] {
-    const header = parseHeader(this.record.headers);
-    if (header === undefined) throw new Error('a record of ours has no kind');
-    return header;
+  header(): RecordHeader {
+    const { unnumbered } = this;
+    if (unnumbered === undefined) throw new Error('a message that is no record has no header');
+    const sequence = this.record.headers['lr_sequence'];
+    return sequence === undefined ? unnumbered : { ...unnumbered, sequence: Number(sequence) };
   }
 }

@@ -5,6 +5,7 @@ import { hasContents, hasLargeContent, sealContents, spillContents } from '../co
 import { toError } from '../errors.ts';
 import { AppendError } from '../log/append-error.ts';
 import type { OutgoingRecord, PartitionName } from '../log/port.ts';
+import { ownHeader } from '../protocol/own-header.ts';
 import { headersOf, type PlacedRecord, type RecordBody } from '../protocol/record.ts';
 import { Encoded } from './encoded.ts';
 import type { HostPorts } from './ports.ts';
@@ -175,7 +176,7 @@ export class PartitionWriter {
   }
 
   private async encode(next: Queued): Promise<readonly Encoded[] | undefined> {
-    if ('record' in next) return [new Encoded(next.record, undefined)];
+    if ('record' in next) return [new Encoded(next.record)];
     const all = next.ready === undefined ? undefined : await next.ready;
     if (next.batch.stale?.() === true) {
       next.batch.onDropped?.();
@@ -195,7 +196,7 @@ export class PartitionWriter {
         headers: headersOf(one.id, one.body, place),
         value: await this.valueOf(ready),
       };
-      return new Encoded(record, one.body);
+      return new Encoded(record, { body: one.body, header: ownHeader(one.id, one.body, place) });
     });
     return Promise.all(encoded);
   }

@@ -1,10 +1,5 @@
-import {
-  type BatchPlace,
-  headersOf,
-  type PlacedRecord,
-  parseHeader,
-  type RecordBody,
-} from './record.ts';
+import { ownHeader } from './own-header.ts';
+import type { BatchPlace, PlacedRecord, RecordBody } from './record.ts';
 import { foldEntry, type ServiceEntry } from './service-fold.ts';
 import type { AnyLogic } from './service-logic.ts';
 
@@ -24,9 +19,7 @@ export function placedAt(
   { id, body, traceparent }: UnplacedRecord,
   place: BatchPlace,
 ): PlacedRecord {
-  const header = parseHeader(headersOf(id, body, { ...place, traceparent }));
-  if (header === undefined) throw new Error('a record of ours has no kind');
-  return { offset, header, body };
+  return { offset, header: ownHeader(id, body, { ...place, traceparent }), body };
 }
 
 /** What a service knows once it foresaw these records, in their order. */
