@@ -3,6 +3,7 @@ import { breakersHold } from './checkers/breakers-hold.ts';
 import { keysSettled } from './checkers/keys-settled.ts';
 import { partsOnce } from './checkers/parts-once.ts';
 import { revisionsOnce } from './checkers/revisions-once.ts';
+import { wakesSettled } from './checkers/wakes-settled.ts';
 import type { Run } from './world/run.ts';
 
 /** Checkers that read what logs say: they are given logs that say what must not be. */
@@ -135,5 +136,29 @@ describe('what is taken out', () => {
       );
     expect(session(asked, denied, begun)).toHaveLength(1);
     expect(session(asked, denied, said('task.diverted', { task: 't' }), begun)).toEqual([]);
+  });
+});
+
+describe('a goal that wakes a loop', () => {
+  const check = (...events: readonly Said[]) => wakesSettled(played('ses_a', events));
+  const opened = said('wake.opened', {});
+  const woken = said('session.woken', { goalLog: 'one' });
+  const settled = said('wake.settled', { ordinal: 1 });
+  const counted = (diverted: number) => said('wake.counted', { diverted });
+  const closed = said('session.closed', {});
+
+  test('is settled once before the session closes', () => {
+    expect(check(opened, woken, settled, counted(1), closed)).toEqual([]);
+    expect(check(opened, woken, counted(1), closed)).toHaveLength(1);
+    expect(check(opened, woken, settled, settled, counted(1), closed)).toHaveLength(1);
+    expect(check(opened, woken, settled, counted(2), closed)).toHaveLength(1);
+    const withdrawn = said('wake.withdrawn', { goalLog: 'two' });
+    expect(check(opened, woken, settled, withdrawn, counted(2), closed)).toEqual([]);
+  });
+
+  test('has no session of its own where it was taken', () => {
+    const both = [said('goal.taken', {}), said('goal.admitted', {})];
+    expect(wakesSettled(played('goal_a', both))).toHaveLength(1);
+    expect(wakesSettled(played('goal_a', both.slice(1)))).toEqual([]);
   });
 });

@@ -16,13 +16,12 @@ class Reading {
   readonly #out = new Map<string, Out>();
   /** The template for which a place was asked, by attempt. */
   readonly #templates = new Map<string, string>();
+  /** Attempts that work on the place of who waits for them. */
+  readonly #guests = new Set<string>();
 
   take(event: SeenEvent): void {
     const { type, data } = event;
-    if (type === 'slot.requested')
-      for (const { task, attempt, template } of data.tasks)
-        if (template !== undefined)
-          this.#templates.set(`${data.session} ${task} ${attempt}`, template.digest);
+    if (type === 'slot.requested') this.#asked(event as SeenEvent<'slot.requested'>);
     if (type === 'template.suspended') this.#out.set(data.digest, { untilMs: data.untilMs });
     if (type === 'template.resumed') this.#out.delete(data.digest);
     if (type === 'pool.paused') this.#out.set(data.pool, { untilMs: data.untilMs });
@@ -32,13 +31,26 @@ class Reading {
     if (type === 'slot.expired') this.#end(data.session, data.task);
   }
 
+  #asked({ data: { session, tasks } }: SeenEvent<'slot.requested'>): void {
+    for (const { task, attempt, template, placeless } of tasks) {
+      const wish = `${session} ${task} ${attempt}`;
+      if (template !== undefined) this.#templates.set(wish, template.digest);
+      if (placeless === true) this.#guests.add(wish);
+    }
+  }
+
+  /** What a probe gives away is part of it. */
+  #isOfProbe(slot: string): boolean {
+    return [...this.#out.values()].some(({ probe }) => slot.startsWith(`${probe}/`));
+  }
+
   #granted({ data, atMs }: SeenEvent<'slot.granted'>): void {
     const { session, pool, tasks } = data;
     for (const { task, attempt, probe } of tasks) {
       const slot = `${session} ${task}`;
       const template = this.#templates.get(`${slot} ${attempt}`);
-      this.#try(pool, slot, atMs);
-      if (template === undefined) continue;
+      if (!this.#guests.has(`${slot} ${attempt}`)) this.#try(pool, slot, atMs);
+      if (template === undefined || (probe === undefined && this.#isOfProbe(slot))) continue;
       if (this.#out.has(template) !== (probe === template))
         this.found.push(`${slot} ${attempt} of ${template} is a probe: ${probe !== undefined}`);
       this.#try(template, slot, atMs);

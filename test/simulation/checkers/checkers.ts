@@ -33,6 +33,7 @@ import { timeOrder } from './time-order.ts';
 import { timersHonest } from './timers-honest.ts';
 import { trimsRestore } from './trims-restore.ts';
 import type { Checker, Violation } from './violation.ts';
+import { wakesSettled } from './wakes-settled.ts';
 import { watermarksRestore } from './watermarks-restore.ts';
 
 const checkers: readonly Checker[] = [
@@ -69,6 +70,7 @@ const checkers: readonly Checker[] = [
   revisionsOnce,
   partsOnce,
   breakersHold,
+  wakesSettled,
 ];
 
 /** Restores that one run is checked with, drawn from its seed: each reads the log anew, and over many seeds they are many. */

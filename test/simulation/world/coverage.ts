@@ -121,6 +121,8 @@ export const neverEmitted: Readonly<Record<string, string>> = {
 const oneTurn = 'the steps before it stand in one turn: nothing can come between them';
 const begunOnly =
   'only a task that began is given up, but for delegated ones: tests of delegation show them';
+const firstOut =
+  'given up before it begins is only who asks while a template is out, or was given work: too rare to demand';
 const oneAtATime = 'an agent asks its model, or waits, with nothing else open';
 
 /** Pairs of a state and an event that a definition allows and the code of today never makes, with the reason. */
@@ -128,9 +130,8 @@ export const neverTaken: Readonly<Record<string, string>> = {
   'transition session opened > plan.rejected': 'intake refuses a plan that nobody has',
   'transition session planning > session.failed': oneTurn,
   'transition session planning > session.cancelled': oneTurn,
-  'transition task pending > task.abandoned': begunOnly,
+  'transition task pending > task.abandoned': firstOut,
   'transition task pending > task.cancelled': begunOnly,
-  'transition task retrying > task.abandoned': begunOnly,
   'transition agent created > agent.failed': oneTurn,
   'transition agent created > agent.cancelled': oneTurn,
   'transition agent provisioned > agent.failed': oneTurn,

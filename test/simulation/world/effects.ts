@@ -138,21 +138,30 @@ const given: readonly Readonly<{ name: string; arguments: JsonValue }>[] = [
   { name: delegate, arguments: { agent: 'giver', goal: 'Give.', budgetPercent: 90 } },
 ];
 
+/** The model of an agent that gives work to those whose templates have breakers (brittle-giver.yaml). */
+const brittleGiver = 'scripted/brittle-giver';
+
+const givenToBrittle: typeof given = ['brittle-waiter', 'brittle-failer', 'brittle-giver'].map(
+  (agent) => ({ name: delegate, arguments: { agent, goal: 'Give.', input: { name: 'given' } } }),
+);
+
 /** An agent that may give work away does so beside its other calls, or hands its task on. */
 function withGiving(
   said: FakeModelAnswer,
   seed: number,
-  { tools, messages }: Parameters<FakeModel>[0],
+  { tools, messages, model }: Parameters<FakeModel>[0],
 ): FakeModelAnswer {
   const dice = diceOf('giving', seed, messages.length);
   const may = tools.some(({ name }) => name === delegate);
   if (!may || !('calls' in said)) return said;
+  const work = model === brittleGiver ? givenToBrittle : given;
   if (dice.chance(0.2)) {
-    const to = { agent: dice.pick(['giver', 'counter']), summary: 'Begun.' };
+    const others = model === brittleGiver ? ['brittle-waiter'] : ['giver', 'counter'];
+    const to = { agent: dice.pick(others), summary: 'Begun.' };
     const call = { name: handoff, arguments: to };
     return { ...said, calls: dice.chance(0.8) ? [call] : [call, ...(said.calls ?? [])] };
   }
-  return { ...said, calls: [...(said.calls ?? []), dice.pick(given), dice.pick(given)] };
+  return { ...said, calls: [...(said.calls ?? []), dice.pick(work), dice.pick(work)] };
 }
 
 function saidTo(request: Parameters<FakeModel>[0], dice: Dice, seed: number): FakeModelAnswer {
