@@ -33,7 +33,8 @@ function evolveSettling(log: KeyLog, event: SeenEvent): KeyLog | undefined {
       return withSettling(log, withoutGoal(settling, event.data.goalLog));
     case 'key.released': {
       const { goalLog } = event.data;
-      if (settling.goalLog !== goalLog) return undefined;
+      // Also one that a newer has superseded: that it gets its turn may have been decided before that came.
+      if (settling.goalLog !== goalLog && !settling.superseded.includes(goalLog)) return undefined;
       const released = [...log.released, goalLog];
       return withSettling({ ...log, released }, withoutGoal(settling, goalLog));
     }

@@ -109,6 +109,21 @@ test('one that goes away as its wait ends gets no turn, though a newer one waits
   expect(decide(key)).toEqual(['freed first', 'assigned g2']);
 });
 
+test('one that was superseded and goes away, but had its turn decided before, gives it back', () => {
+  const key = newKey();
+  key.input(goal('g1'));
+  decide(key);
+  key.nowMs += 1_000;
+  const overtaken = key.propose('intake');
+  key.input(goal('g2'));
+  key.input(event('key.released', { goalLog: 'g1' }));
+  key.append(overtaken, 'intake');
+  expect(key.state('intake')).toMatchObject({ holder: 'g1', settling: { goalLog: 'g2' } });
+  expect(decide(key)[0]).toBe('freed g1');
+  key.nowMs += 1_000;
+  expect(decide(key)).toEqual(['settled g2', 'assigned g2']);
+});
+
 test('in whole sessions: of five goals that come in short order only the last one runs', async () => {
   const world = await MemoryWorld.start();
   for (const said of ['a', 'b', 'c', 'd', 'e']) {
