@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Catalog } from '../../../services/chassis/catalog/catalog.ts';
+import { type Catalog, createCatalog } from '../../../services/chassis/catalog/catalog.ts';
 import { requireCatalog } from '../../../services/chassis/catalog/load.ts';
 import { packageRoot } from '../../../services/chassis/config/package-root.ts';
 
@@ -15,12 +15,15 @@ const folders = [
 /** A pool of the examples gets one: a pool more would be a service more on every host. */
 const brittlePool = 'classifying';
 
-const withBreaker = (catalog: Catalog): Catalog => ({
-  ...catalog,
-  pools: catalog.pools.map((pool) =>
-    pool.name === brittlePool ? { ...pool, breaker: { failuresMax: 2, coolMs: 500 } } : pool,
-  ),
-});
+/** Made anew of its parts: what sessions pin follows from the pools. */
+function withBreaker(catalog: Catalog): Catalog {
+  const breaker = { failuresMax: 2, coolMs: 500 };
+  const pools = catalog.pools.map((pool) =>
+    pool.name === brittlePool ? { ...pool, breaker } : pool,
+  );
+  const { names } = catalog;
+  return createCatalog({ ...catalog, pools }, { names, problems: [], fileOf: new Map() });
+}
 
 /** Plans, agents and tools of all runs: the examples, those of tests, and the storm of the simulation. */
 export function simulatedCatalog(): Catalog {
