@@ -6,7 +6,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export type StubCall = { readonly model: string; readonly startMs: number; endMs: number };
+export type StubCall = {
+  readonly model: string;
+  readonly startMs: number;
+  endMs: number;
+  /** The conversation as it came. */
+  readonly messages: unknown;
+};
 
 export type ModelWays = Readonly<
   Record<
@@ -80,7 +86,9 @@ export class ProviderStub {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bodyOf(request);
     const model = String(body['model']);
-    const call: StubCall = { model, startMs: performance.now(), endMs: Number.POSITIVE_INFINITY };
+    const { messages } = body;
+    const endMs = Number.POSITIVE_INFINITY;
+    const call: StubCall = { model, startMs: performance.now(), endMs, messages };
     this.calls.push(call);
     response.once('close', () => {
       call.endMs = performance.now();

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SeenEvent } from '../../../schemas/event.ts';
 import type { ModelTokens } from '../../../schemas/tokens.ts';
+import { createDirectoryBlobs } from '../../../services/chassis/content/blobs.ts';
+import { putFile } from '../../../services/chassis/content/files.ts';
 import { sessionId } from '../../../services/chassis/protocol/ids.ts';
 import { Harness } from '../../../services/client/index.ts';
 import { temporaryCatalog } from '../../support/document-files.ts';
@@ -27,6 +29,7 @@ const stub = new ProviderStub({
   paid: {},
   daily: {},
   vectors: {},
+  eye: { words: ['A cat.'] },
   slow: { takesMs: 2_500, words: ['Slowly', ' but', ' surely', ' it', ' comes.'] },
 });
 const perCallNanoUsd = 100_000;
@@ -94,6 +97,26 @@ tasks:
 output: { kind: collect }
 `;
 
+const looker = `kind: model
+name: looker
+version: 1.0.0
+description: Says what is on a picture.
+role: tester
+model: open/eye
+prompt: What is this?
+files: =input.pictures
+`;
+
+const lookPlan = `name: look
+version: 1.0.0
+description: Says what is on a picture.
+inputs:
+  pictures: { type: array, description: As "longrein file put" prints them. }
+tasks:
+  - { id: look, pool: asking, agent: looker, attemptsMax: 1, input: { pictures: =inputs.pictures } }
+output: { kind: collect }
+`;
+
 function filesOf(url: string): Record<string, string> {
   return {
     'providers.yaml': `providers:
@@ -114,6 +137,8 @@ paid: open/paid
 daily: open/daily
 slow: open/slow
 `,
+    'agents/looker.yaml': looker,
+    'plans/look.yaml': lookPlan,
     'agents/embedder.yaml': embedder,
     'plans/embed.yaml': embedPlan,
     'pools.yaml': '- { name: asking, description: Asks models., concurrencyMax: 500 }\n',
@@ -226,6 +251,25 @@ describe('two gateway hosts', () => {
       [2_000, false],
       [0, true],
     ]);
+    await expectVerified(stack, [result.session]);
+  });
+
+  it('send a picture that the input names by its blob; its bytes are in no event', async () => {
+    const bytes = Buffer.from('the bytes of a picture');
+    const kept = await putFile(createDirectoryBlobs(stack.blobDir), {
+      mediaType: 'image/png',
+      bytes,
+    });
+    const inputs = { pictures: [kept] };
+    const result = await resultOf(await desk.submit({ plan: 'look', inputs, budgetNanoUsd: 9e9 }));
+    expect(result).toMatchObject({ status: 'completed', output: { look: 'A cat.' } });
+    const encoded = bytes.toString('base64');
+    expect(JSON.stringify(stub.of('eye')[0]?.messages)).toContain(
+      `data:image/png;base64,${encoded}`,
+    );
+    const events = JSON.stringify(await eventsOf(result));
+    expect(events).toContain(kept.blob);
+    expect(events).not.toContain(encoded);
     await expectVerified(stack, [result.session]);
   });
 
