@@ -13,7 +13,9 @@ export function healings(seed: number, calmAtMs: number): Action[] {
   return Array.from({ length: 2 }, (_, index): Action[] => {
     const goalId = `goal-healing-${index}`;
     const limits = dice.chance(0.15) ? { timeoutMs: dice.between(500, 5_000) } : {};
-    const inputs = { waitMs: dice.pick([0, 1_500, 1_500]) };
+    // The first mostly shows that the pool does not work, and the second that it works again.
+    const waitMs = dice.pick([0, 1_500, 1_500]);
+    const inputs = { waitMs: index === 0 ? waitMs : 0 };
     const value = { id: goalId, goal: 'Heal.', plan: healingPlan, inputs, ...limits };
     const goal = { atMs, do: 'send', value, goalId, kind: 'goal' } as const;
     const cancelAtMs = atMs + dice.between(1, 4_000);
