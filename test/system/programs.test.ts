@@ -124,6 +124,42 @@ describe('the examples', () => {
       '## images: about 180 ms',
     ]);
   });
+
+  it('support-desk: the front hands on, the specialist has it looked up for a fifth of the money', async () => {
+    const given: string[] = [];
+    const aside: number[] = [];
+    const result = await run({
+      plan: 'support-desk',
+      goal: 'I was charged twice for order 1042.',
+      budgetUsd: 0.05,
+      onEvent: ({ event }) => {
+        if (event.type === 'task.delegated') given.push(`${event.data.kind} ${event.data.to}`);
+        if (event.type === 'budget.set-aside') aside.push(event.data.setAsideNanoUsd);
+      },
+    });
+    expect(result.output).toEqual({
+      answeredBy: 'billing-specialist',
+      reply: 'Order 1042 was charged 2 times. We pay 49 euros back.',
+      refundEuro: 49,
+    });
+    expect(given).toEqual(['handoff billing-specialist', 'delegate order-lookup']);
+    // The scripted models cost nothing, so nothing of the five cents is gone by then.
+    expect(aside).toEqual([10_000_000]);
+  });
+
+  it('support-desk: another specialist knows what is broken, and the front answers itself what is nobody’s', async () => {
+    const broken = await run({
+      plan: 'support-desk',
+      goal: 'The page parcel-tracking shows error 502.',
+    });
+    expect(broken.output).toEqual({
+      answeredBy: 'technical-specialist',
+      reply:
+        'The carrier answers slowly since 08:10 and every third look at a parcel ends with error 502. We write to you when it works again.',
+    });
+    const other = await run({ plan: 'support-desk', goal: 'When do you open?' });
+    expect(other.output).toMatchObject({ answeredBy: 'support-desk' });
+  });
 });
 
 it('every session of the examples can be computed again from its log', async () => {
