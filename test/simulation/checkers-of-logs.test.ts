@@ -71,6 +71,9 @@ describe('a plan that is made anew', () => {
     const renewed = [begun('b'), how('completed', 'b')];
     expect(check(accepted, how('skipped', 'b'), asked, revised, ...done)).toHaveLength(1);
     expect(check(accepted, how('skipped', 'b'), asked, revised, ...renewed, ...done)).toEqual([]);
+    // Given up before it was asked, where the plan goes on without it (seed 900126).
+    const lost = [begun('b'), how('abandoned', 'b'), asked, revised, ...done];
+    expect(check(accepted, ...lost)).toEqual([]);
   });
 });
 

@@ -13,6 +13,8 @@ type Plan = {
   asked: number | undefined;
   tasks: Set<string>;
   begun: Set<string>;
+  /** Given up: the rest of the plan may go on without it. */
+  abandoned: Set<string>;
   settled: Set<string>;
 };
 
@@ -23,7 +25,8 @@ const settling: ReadonlySet<string> = new Set([
 function planned(plan: Plan, ids: readonly string[], found: string[]): void {
   const tasks = new Set(ids);
   for (const id of plan.begun)
-    if (plan.tasks.has(id) && !tasks.has(id)) found.push(`${id} has begun and is not in the plan`);
+    if (plan.tasks.has(id) && !tasks.has(id) && !plan.abandoned.has(id))
+      found.push(`${id} has begun and is not in the plan`);
   plan.tasks = tasks;
   // What never began is another task now.
   for (const id of plan.settled) if (!plan.begun.has(id)) plan.settled.delete(id);
@@ -56,7 +59,7 @@ function take(plan: Plan, { type, data }: SeenEvent, found: string[]): void {
   if (type === 'session.completed')
     for (const id of plan.tasks)
       if (!plan.settled.has(id)) found.push(`${id} never came to an end`);
-  if (type === 'task.abandoned') plan.begun.delete(data.task);
+  if (type === 'task.abandoned') plan.abandoned.add(data.task);
 }
 
 function begun(plan: Plan, task: string, found: string[]): void {
@@ -68,7 +71,8 @@ function begun(plan: Plan, task: string, found: string[]): void {
 
 function found({ session, lines }: SessionHistory): string[] {
   const wrong: string[] = [];
-  const plan: Plan = { asked: undefined, tasks: new Set(), begun: new Set(), settled: new Set() };
+  const none = { tasks: new Set<string>(), begun: new Set<string>(), abandoned: new Set<string>() };
+  const plan: Plan = { asked: undefined, ...none, settled: new Set() };
   const events = lines.flatMap(({ step }) => step.events);
   let isOver = false;
   for (const event of events) {
