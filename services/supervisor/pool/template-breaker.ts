@@ -73,6 +73,19 @@ export function tried(
   return withBreaker(before, known, { ...known.breaker, pause });
 }
 
+/**
+ * An attempt completed while the suspension was on its way: it is in the log, so it is to be ended there. Nobody knows the
+ * rules by then; none is asked for until that is said.
+ */
+function showedOtherwise(
+  before: Templates,
+  { agent, digest, suspensions: count, untilMs }: SeenEvent<'template.suspended'>['data'],
+): Templates {
+  const rules = { agent, digest, failuresMax: 1, coolMs: 0, meanwhile: 'wait' } as const;
+  const breaker: Breaker = { ...closedBreaker, pause: { count, untilMs, shown: 'works' } };
+  return withBreaker(before, { rules, breaker }, breaker);
+}
+
 /** The templates after this event; `placeOf` gives the place that a slot still holds. */
 export function foldTemplates(
   before: Templates,
@@ -91,7 +104,7 @@ export function foldTemplates(
     case 'template.suspended': {
       const { digest, suspensions: count, untilMs, failures } = seen.data;
       const known = memberOf(before, digest);
-      if (known === undefined) return before;
+      if (known === undefined) return showedOtherwise(before, seen.data);
       return withBreaker(before, known, { ...known.breaker, failures, pause: { count, untilMs } });
     }
     case 'template.resumed':
