@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * One signal for all that can end a call early: its cancellation, the end of its host, its
  * deadline. Made by hand, as signals composed by the platform can be collected before they fire.
@@ -23,6 +25,8 @@ export function startDeadline(parents: readonly AbortSignal[], remainingMs: numb
     controller.abort();
   };
   if (parents.some((parent) => parent.aborted)) cancel();
+  // All calls of a host hear of its end: that they are many is no leak.
+  setMaxListeners(0, ...parents);
   for (const parent of parents) parent.addEventListener('abort', cancel, { once: true });
   const timer = setTimeout(expire, Math.min(remainingMs, timerMsMax));
   if (remainingMs <= 0) expire();

@@ -34,6 +34,21 @@ describe('the deadline of a call', () => {
     expect(late.isExpired()).toBe(false);
   });
 
+  it('is one of many that hear of the end of their host, without a word on standard error', async () => {
+    vi.useRealTimers();
+    const said: string[] = [];
+    const hear = ({ message }: Error): number => said.push(message);
+    process.on('warning', hear);
+    const host = new AbortController();
+    const deadlines = Array.from({ length: 50 }, () => startDeadline([host.signal], 60_000));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', hear);
+    host.abort();
+    expect(deadlines.every(({ signal }) => signal.aborted)).toBe(true);
+    for (const deadline of deadlines) deadline.clear();
+    expect(said).toEqual([]);
+  });
+
   it('never fires once it was cleared', () => {
     const parent = new AbortController();
     const deadline = startDeadline([parent.signal], 100);
