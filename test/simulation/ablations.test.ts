@@ -3,7 +3,8 @@ import { type Ablation, ablations } from './ablations.ts';
 import { checkSameLog, sameLog } from './batch.ts';
 import { checkRun } from './checkers/checkers.ts';
 import { runSchedule } from './world/run.ts';
-import { type Schedule, scheduleOf } from './world/schedule.ts';
+import { scheduleOf } from './world/schedule.ts';
+import type { Schedule } from './world/schedule-shape.ts';
 
 /** A break need not show in every schedule; it must in one of the first. */
 const seedsMax = 8;

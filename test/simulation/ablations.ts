@@ -8,7 +8,7 @@ import type { Watermarks } from '../../services/chassis/host/watermarks.ts';
 import { createFixedCodec } from '../../services/chassis/log/codec.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import { sameLog } from './batch.ts';
-import type { Schedule } from './world/schedule.ts';
+import type { Schedule } from './world/schedule-shape.ts';
 import type { Sabotage } from './world/world.ts';
 
 /**

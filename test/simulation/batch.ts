@@ -6,8 +6,9 @@ import type { Violation } from './checkers/violation.ts';
 import { ruleAway } from './rules.ts';
 import { schedulePlayed } from './world/brief.ts';
 import { addCoverage, type Coverage } from './world/coverage.ts';
-import { fingerprintOfSchedule, type Run, runSchedule } from './world/run.ts';
-import type { Schedule } from './world/schedule.ts';
+import { fingerprintOfSchedule, runSchedule } from './world/run.ts';
+import type { Run } from './world/run-outcome.ts';
+import type { Schedule } from './world/schedule-shape.ts';
 import type { Sabotage } from './world/world.ts';
 
 /** One seed in `repeatEvery` is run twice: the same seed must give the same log. */

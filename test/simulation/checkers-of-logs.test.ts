@@ -4,7 +4,7 @@ import { keysSettled } from './checkers/keys-settled.ts';
 import { partsOnce } from './checkers/parts-once.ts';
 import { revisionsOnce } from './checkers/revisions-once.ts';
 import { wakesSettled } from './checkers/wakes-settled.ts';
-import type { Run } from './world/run.ts';
+import type { Run } from './world/run-outcome.ts';
 
 /** Checkers that read what logs say: they are given logs that say what must not be. */
 

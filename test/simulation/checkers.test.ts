@@ -6,7 +6,8 @@ import { poolsKept } from './checkers/pools-kept.ts';
 import { sinkRows } from './checkers/sink-rows.ts';
 import { spendInBudget, spendInDay } from './checkers/spend-in-budget.ts';
 import type { History, Line } from './world/history.ts';
-import { type Run, runSchedule } from './world/run.ts';
+import { runSchedule } from './world/run.ts';
+import type { Run } from './world/run-outcome.ts';
 import { scheduleOf } from './world/schedule.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Violation } from './checkers/violation.ts';
 import type { Line } from './world/history.ts';
-import type { Run } from './world/run.ts';
+import type { Run } from './world/run-outcome.ts';
 
 /** What violations are about: the sessions that they name, by whatever name. */
 export type Concern = Readonly<{

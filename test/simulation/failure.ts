@@ -6,8 +6,8 @@ import type { Violation } from './checkers/violation.ts';
 import { writtenSchedule } from './schedule-file.ts';
 import { shrink } from './shrink.ts';
 import { timelineOf } from './timeline.ts';
-import type { Run } from './world/run.ts';
-import type { Schedule } from './world/schedule.ts';
+import type { Run } from './world/run-outcome.ts';
+import type { Schedule } from './world/schedule-shape.ts';
 
 /** A schedule that broke rules: which, and how to see it again. */
 export type Failure = Readonly<{

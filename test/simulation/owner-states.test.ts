@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ownerStates } from './checkers/owner-states.ts';
 import { History } from './world/history.ts';
-import type { Run } from './world/run.ts';
+import type { Run } from './world/run-outcome.ts';
 
 /** A session that opens at offset 3 and closes at offset 9. */
 const lines = [

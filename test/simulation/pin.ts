@@ -6,7 +6,8 @@ import { tryOut } from './batch.ts';
 import type { Violation } from './checkers/violation.ts';
 import { smallest } from './failure.ts';
 import { type StoredSchedule, writtenSchedule } from './schedule-file.ts';
-import { type Schedule, scheduleOf } from './world/schedule.ts';
+import { scheduleOf } from './world/schedule.ts';
+import type { Schedule } from './world/schedule-shape.ts';
 
 /**
  * Stores, for a rule, a small schedule in which its absence shows: CI runs it, so that nobody takes from the checkers

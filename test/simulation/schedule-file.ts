@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type AblatableRule, rulesNamed } from '../../services/chassis/ablation.ts';
 import { LongreinError, toError } from '../../services/chassis/errors.ts';
-import type { Action, Schedule } from './world/schedule.ts';
+import type { Action, Schedule } from './world/schedule-shape.ts';
 
 /**
  * A schedule as a file, so that it fails tomorrow as it did today, whatever seeds mean by then. `rule` is the rule that

@@ -1,4 +1,4 @@
-import type { Action, Schedule } from './world/schedule.ts';
+import type { Action, Schedule } from './world/schedule-shape.ts';
 
 /**
  * The smallest schedule that it can find that still fails. Deterministic: the same schedule and the same answers give

@@ -1,8 +1,8 @@
 import type { Violation } from './checkers/violation.ts';
 import { type Concern, concernOf } from './concern.ts';
 import type { Line } from './world/history.ts';
-import type { Run } from './world/run.ts';
-import type { Action } from './world/schedule.ts';
+import type { Run } from './world/run-outcome.ts';
+import type { Action } from './world/schedule-shape.ts';
 
 /**
  * What happened around a violation, as text for people: time, host, place in the log, what. Only the sessions that it

@@ -1,4 +1,4 @@
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import { breakersHold } from './breakers-hold.ts';
 import { cancelsFirst } from './cancels-first.ts';
 import { causesAnswered } from './causes-answered.ts';

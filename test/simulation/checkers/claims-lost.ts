@@ -1,7 +1,7 @@
 import { limits } from '../../../schemas/limits.ts';
 import { createFixedCodec } from '../../../services/chassis/log/codec.ts';
 import type { TurnBody } from '../../../services/chassis/protocol/record.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'a call is lost only when its runner is gone, or its own host does not run it';

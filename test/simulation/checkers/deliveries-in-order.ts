@@ -4,7 +4,7 @@ import { destinationOf } from '../../../services/chassis/protocol/decision.ts';
 import { inputId } from '../../../services/chassis/protocol/ids.ts';
 import type { Delivery } from '../../../services/chassis/protocol/service-logic.ts';
 import type { SessionHistory } from '../world/history.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'what a session sends to one place arrives in the order of its events';

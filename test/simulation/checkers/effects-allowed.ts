@@ -1,5 +1,5 @@
 import type { Line } from '../world/history.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import type { EffectSeen } from '../world/witness.ts';
 import type { Checker } from './violation.ts';
 

@@ -1,6 +1,6 @@
 import type { DataOf, SeenEvent } from '../../../schemas/event.ts';
 import type { Line } from '../world/history.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 
 /** What the log says of the calls of a run. */
 export type CallInLog = {

@@ -2,7 +2,7 @@ import { letterIdOf } from '../../../services/chassis/protocol/dead-letter.ts';
 import { messageId } from '../../../services/chassis/protocol/ids.ts';
 import { addressOf } from '../../../services/chassis/protocol/service-logic.ts';
 import { logTopics } from '../world/network.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import type { Checker } from './violation.ts';
 
 const rule = 'what cannot be worked on leaves a dead letter, always the same one';

@@ -1,6 +1,6 @@
 import { refusedForNow } from '../../../services/chassis/host/persistence.ts';
 import { poisonsOf } from '../world/poison.ts';
-import type { Schedule } from '../world/schedule.ts';
+import type { Schedule } from '../world/schedule-shape.ts';
 import type { Checker, Violation } from './violation.ts';
 
 const rule = 'nothing fails that the faults do not explain';

@@ -1,4 +1,4 @@
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import type { Checker } from './violation.ts';
 
 const rule = 'a result is sent only by a host that has read its own epoch';

@@ -6,7 +6,7 @@ import type { Codec } from '../../../services/chassis/log/codec.ts';
 import type { Bounds, LogRecord, PartitionName } from '../../../services/chassis/log/port.ts';
 import { keepingLogger, noTracer, seededRandom } from '../../support/quiet-ports.ts';
 import { seenIn } from '../world/probe.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 
 /** Watermarks and closed segments as a host would find them that started at this place of their topic. */
 export class MarksAt {

@@ -2,7 +2,7 @@ import { toError } from '../../../services/chassis/errors.ts';
 import type { TrimSeen } from '../world/archive.ts';
 import { note } from '../world/coverage.ts';
 import { type Dice, diceOf } from '../world/dice.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import { ownerStates } from './owner-states.ts';
 import { MarksAt, restored } from './restoring.ts';
 import type { Violation } from './violation.ts';

@@ -1,4 +1,4 @@
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 
 /** What a checker found: which rule, where, and what to look at. */
 export type Violation = Readonly<{ rule: string; detail: string }>;

@@ -4,7 +4,7 @@ import type { LogRecord, PartitionName } from '../../../services/chassis/log/por
 import { canonical } from '../../../services/chassis/protocol/hash.ts';
 import { note } from '../world/coverage.ts';
 import { diceOf } from '../world/dice.ts';
-import type { Run } from '../world/run.ts';
+import type { Run } from '../world/run-outcome.ts';
 import { ownerStates } from './owner-states.ts';
 import { MarksAt, restored } from './restoring.ts';
 import type { Violation } from './violation.ts';

@@ -1,6 +1,7 @@
 import { type Dice, diceOf } from './dice.ts';
 import { isHeavy, lightGoal } from './goals.ts';
-import { type Action, type Schedule, scheduleOf } from './schedule.ts';
+import { scheduleOf } from './schedule.ts';
+import type { Action, Schedule } from './schedule-shape.ts';
 
 /**
  * Brief schedules: what a long one holds, less of it and closer together. Most violations need few goals and few faults

@@ -4,7 +4,7 @@ import type { ServiceEntry } from '../../../services/chassis/protocol/service-fo
 import type { Persisted } from '../../../state-machines/fold.ts';
 import { note } from './coverage.ts';
 import type { Line, SessionHistory } from './history.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run-outcome.ts';
 import { transitionName } from './transitions.ts';
 
 /** Counts what a run was, from its log: what was meant to happen is not what happened. */

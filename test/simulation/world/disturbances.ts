@@ -1,5 +1,5 @@
 import type { Dice } from './dice.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 import { strangeKinds } from './strange-records.ts';
 
 /** What goes wrong in a run, drawn from its seed. */

@@ -1,5 +1,5 @@
 import { checkpointIn, commitIn, type PartitionSeen, partitionsOf, seenIn } from './probe.ts';
-import type { Action, Schedule } from './schedule.ts';
+import type { Action, Schedule } from './schedule-shape.ts';
 import { Triggers } from './triggers.ts';
 import type { SimulatedHost, SimulatedWorld } from './world.ts';
 

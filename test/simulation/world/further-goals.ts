@@ -3,7 +3,7 @@ import { givings } from './givings.ts';
 import { askingPlan } from './goals.ts';
 import { healings } from './healings.ts';
 import { revisings } from './revisings.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 import { settlings } from './settlings.ts';
 import { wakings } from './wakings.ts';
 

@@ -1,6 +1,6 @@
 import { diceOf } from './dice.ts';
 import { cancelValue } from './goals.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 
 /** The plan whose agents give work to others. */
 const givingPlan = 'giving';

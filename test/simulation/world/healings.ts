@@ -1,6 +1,6 @@
 import { diceOf } from './dice.ts';
 import { cancelValue, healingPlan } from './goals.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 
 /**
  * Goals whose agents fail and are healed, in pools and of templates that have breakers; what two of them do counts

@@ -16,7 +16,7 @@ import type { VirtualClock } from '../../support/virtual-clock.ts';
 import { type Coverage, note } from './coverage.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { createHopeless } from './hopeless.ts';
-import type { Schedule } from './schedule.ts';
+import type { Schedule } from './schedule-shape.ts';
 
 export const sessionTopics: readonly string[] = [
   ...['high', 'normal', 'bulk'].map(sessionTopic),

@@ -6,7 +6,7 @@ import { bodyOfRecord } from '../../../services/client/record-body.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { askingPlan, cancelValue, healingPlan } from './goals.ts';
 import { outsider } from './network.ts';
-import type { Schedule } from './schedule.ts';
+import type { Schedule } from './schedule-shape.ts';
 import type { SimulatedWorld } from './world.ts';
 
 type Request = Readonly<{ session: string; approval: string; state: string }>;

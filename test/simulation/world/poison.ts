@@ -1,7 +1,7 @@
 import { goalLogId, sessionId } from '../../../services/chassis/protocol/ids.ts';
 import type { AnyLogic } from '../../../services/chassis/protocol/service-logic.ts';
 import { type Dice, diceOf } from './dice.ts';
-import type { Action, Schedule } from './schedule.ts';
+import type { Action, Schedule } from './schedule-shape.ts';
 
 /** Goals that kill whoever decides something in their sessions: one service each. */
 

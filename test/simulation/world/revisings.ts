@@ -1,6 +1,6 @@
 import { diceOf } from './dice.ts';
 import { cancelValue } from './goals.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 
 /**
  * Goals whose plan is made anew where a task fails, by rules or by a model, and whose parts are told. Dice of their own:

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../schemas/json.ts';
 import { type Dice, diceOf } from './dice.ts';
 import { cancelValue } from './goals.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 
 const goalOf = (dice: Dice, goalId: string, key: string): JsonObject => {
   const inputs = { said: goalId };

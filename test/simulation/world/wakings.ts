@@ -1,6 +1,6 @@
 import { diceOf } from './dice.ts';
 import { cancelValue } from './goals.ts';
-import type { Action } from './schedule.ts';
+import type { Action } from './schedule-shape.ts';
 
 /**
  * Goals of one key whose loop the others wake: while an iteration runs, as the loop ends, and with cancels between them.

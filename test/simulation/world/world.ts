@@ -33,7 +33,7 @@ import { logTopics, Network, outsider } from './network.ts';
 import { dyingOf, poisonsOf, restartMs } from './poison.ts';
 import { Process } from './process.ts';
 import { asRelease, type Release } from './releases.ts';
-import type { Schedule } from './schedule.ts';
+import type { Schedule } from './schedule-shape.ts';
 import { createSharedCodec } from './shared-codec.ts';
 import { simulatedBlobs } from './simulated-blobs.ts';
 import { SimulatedLog } from './simulated-log.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ShrinkParts, shrink } from '../../simulation/shrink.ts';
-import { type Action, type Schedule, scheduleOf } from '../../simulation/world/schedule.ts';
+import { scheduleOf } from '../../simulation/world/schedule.ts';
+import type { Action, Schedule } from '../../simulation/world/schedule-shape.ts';
 
 const start: Action = { atMs: 0, do: 'start', services: ['all'], skewMs: 700, release: 'a' };
 const goal = (index: number, atMs: number, kind = 'goal'): Action => {

@@ -1,52 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { poolsTopic } from '../../../../schemas/topics.ts';
 import { poolLogId } from '../../../../services/chassis/protocol/ids.ts';
-import { callOf, told } from '../../../support/giving-agents.ts';
+import { giverOf, givesTo } from '../../../support/giving-agents.ts';
+import { callerFiles } from '../../../support/healing-agents.ts';
 import type { FakeTool } from '../../../support/memory-effects.ts';
-import type { FakeModel } from '../../../support/memory-models.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { catalogWith, startsOf, statusesOf, WorldProof } from '../../../support/world-proof.ts';
 
 /** The breaker of a template counts and stops those to whom work was given, in a whole world in memory. */
 
 const agents = (breaker: string, more: string): Readonly<Record<string, string>> => ({
-  'agents/giver.yaml': `
-kind: model
-name: giver
-version: 1.0.0
-description: Gives work to the caller.
-role: tester
-tools: [test.echo, test.count, delegate, handoff]
-model: scripted/giver
-prompt: =input.goal
-delegates: { agents: [caller] }
-handoffs: { agents: [caller] }
-onError: { breaker: { failuresMax: 1, coolMs: 600000, meanwhile: fail } }
-`,
-  'agents/caller.yaml': `
-kind: procedure
-name: caller
-version: 1.0.0
-description: Calls.
-role: tester
-tools: [test.echo]
-steps: [{ id: said, tool: test.echo, arguments: { text: called } }]
-output: =steps.said
-onError:
-  ${more}
-  replaceWith: [{ agent: counting }]
-  breaker: { failuresMax: 2, coolMs: 20000, ${breaker} }
-`,
-  'agents/counting.yaml': `
-kind: procedure
-name: counting
-version: 1.0.0
-description: Counts instead.
-role: tester
-tools: [test.count]
-steps: [{ id: counted, tool: test.count, arguments: { counter: a } }]
-output: { counted: true }
-`,
+  ...giverOf('caller', 'onError: { breaker: { failuresMax: 1, coolMs: 600000, meanwhile: fail } }'),
+  ...callerFiles('called', breaker, more),
   'plans/give.yaml': `
 name: give
 version: 1.0.0
@@ -66,15 +31,6 @@ const narrow = (files: Readonly<Record<string, string>>, pools: string) =>
     ['pools.yaml', pools],
   ]) as Readonly<Record<string, string>>;
 
-/** Gives the work away as the goal says, and ends with what it was told. */
-const gives: FakeModel = (request) => {
-  const results = told(request);
-  if (results.length > 0) return { text: JSON.stringify(results) };
-  const isHandoff = JSON.stringify(request.messages).includes('hand on');
-  const given = { agent: 'caller', ...(isHandoff ? { summary: 'Go.' } : { goal: 'Go.' }) };
-  return { text: '', calls: [callOf(isHandoff ? 'handoff' : 'delegate', given)] };
-};
-
 /** The ladder's own steps are not what is looked at here, so only a template that is out goes to another agent. */
 async function giving(breaker: string, pools = '', more = '') {
   const tool = { works: false };
@@ -83,7 +39,11 @@ async function giving(breaker: string, pools = '', more = '') {
   const plain = agents(breaker, more);
   const files = pools === '' ? plain : narrow(plain, pools);
   const catalog = catalogWith(files);
-  const world = await MemoryWorld.start({ catalog, tools: { 'test.echo': echo }, model: gives });
+  const world = await MemoryWorld.start({
+    catalog,
+    tools: { 'test.echo': echo },
+    model: givesTo('caller'),
+  });
   const goal = (id: string, text = 'delegate') =>
     world.publishGoal({ id, goal: text, plan: 'give' });
   const done = async (id: string, text?: string) => {

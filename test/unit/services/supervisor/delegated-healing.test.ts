@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { textOf } from '../../../../schemas/event.ts';
-import { callOf, told } from '../../../support/giving-agents.ts';
+import { giverOf, givesTo } from '../../../support/giving-agents.ts';
+import { fixerFiles } from '../../../support/healing-agents.ts';
 import type { FakeModel } from '../../../support/memory-models.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { People } from '../../../support/people.ts';
@@ -9,41 +10,8 @@ import { catalogWith, startsOf, WorldProof } from '../../../support/world-proof.
 /** An agent that was given work heals itself as one of the plan does, and who waits for it does not see it. */
 
 const files = (onError: string): Readonly<Record<string, string>> => ({
-  'agents/giver.yaml': `
-kind: model
-name: giver
-version: 1.0.0
-description: Gives work to another.
-role: tester
-tools: [test.echo, test.count, delegate, handoff]
-model: scripted/giver
-prompt: =input.goal
-delegates: { agents: [fixer] }
-handoffs: { agents: [fixer] }
-`,
-  'agents/fixer.yaml': `
-kind: model
-name: fixer
-version: 1.0.0
-description: Answers with a number.
-role: tester
-tools: [test.echo]
-model: scripted/first
-prompt: Say the number.
-repairsMax: 0
-outputSchema: { type: object, properties: { number: { type: integer } }, required: [number] }
-onError: ${onError}
-`,
-  'agents/simple.yaml': `
-kind: procedure
-name: simple
-version: 1.0.0
-description: Answers with a number.
-role: tester
-tools: [test.echo]
-steps: [{ id: said, tool: test.echo, arguments: { number: 7 } }]
-output: =steps.said
-`,
+  ...giverOf('fixer'),
+  ...fixerFiles(onError),
   'plans/give.yaml': `
 name: give
 version: 1.0.0
@@ -60,14 +28,8 @@ const nonsense = { text: 'Some number.' };
 /** The giver gives once and says what it was told; the others are `fixer`. */
 const giverAnd =
   (fixer: FakeModel): FakeModel =>
-  (request, count) => {
-    if (request.model !== 'scripted/giver') return fixer(request, count);
-    const results = told(request);
-    if (results.length > 0) return { text: said(results as object[]) };
-    const isHandoff = said(request.messages).includes('hand on');
-    const given = { agent: 'fixer', ...(isHandoff ? { summary: 'Go.' } : { goal: 'Go.' }) };
-    return { text: '', calls: [callOf(isHandoff ? 'handoff' : 'delegate', given)] };
-  };
+  (request, count) =>
+    (request.model === 'scripted/giver' ? givesTo('fixer') : fixer)(request, count);
 
 async function begun(onError: string, fixer: FakeModel, goal = 'delegate') {
   const catalog = catalogWith(files(onError));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bodyOf, textOf } from '../../../../schemas/event.ts';
 import type { JsonValue } from '../../../../schemas/json.ts';
+import { fixerFiles } from '../../../support/healing-agents.ts';
 import type { FakeModel } from '../../../support/memory-models.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { People } from '../../../support/people.ts';
@@ -9,30 +10,7 @@ import { catalogWith, startsOf, WorldProof } from '../../../support/world-proof.
 /** Agents that heal themselves, in a whole world in memory: every session is decided again too. */
 
 const echoer = (onError: string, more = ''): Readonly<Record<string, string>> => ({
-  'agents/fixer.yaml': `
-kind: model
-name: fixer
-version: 1.0.0
-description: Answers with a number.
-role: tester
-tools: [test.echo]
-model: scripted/first
-prompt: Say the number.
-repairsMax: 0
-outputSchema: { type: object, properties: { number: { type: integer } }, required: [number] }
-onError: ${onError}
-${more}
-`,
-  'agents/simple.yaml': `
-kind: procedure
-name: simple
-version: 1.0.0
-description: Answers with a number.
-role: tester
-tools: [test.echo]
-steps: [{ id: said, tool: test.echo, arguments: { number: 7 } }]
-output: =steps.said
-`,
+  ...fixerFiles(onError, more),
   'plans/fix.yaml': `
 name: fix
 version: 1.0.0

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../../schemas/event.ts';
 import { poolsTopic } from '../../../../schemas/topics.ts';
 import { poolLogId } from '../../../../services/chassis/protocol/ids.ts';
+import { callerFiles } from '../../../support/healing-agents.ts';
 import type { FakeTool } from '../../../support/memory-effects.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
 import { catalogWith, startsOf, statusesOf, WorldProof } from '../../../support/world-proof.ts';
@@ -9,29 +10,7 @@ import { catalogWith, startsOf, statusesOf, WorldProof } from '../../../support/
 /** A template whose agents keep failing, in a whole world in memory: the tool is mended while the world runs. */
 
 const files = (meanwhile: string): Readonly<Record<string, string>> => ({
-  'agents/caller.yaml': `
-kind: procedure
-name: caller
-version: 1.0.0
-description: Calls.
-role: tester
-tools: [test.echo]
-steps: [{ id: said, tool: test.echo, arguments: { text: =input.goal } }]
-output: =steps.said
-onError:
-  replaceWith: [{ agent: counting }]
-  breaker: { failuresMax: 2, coolMs: 20000, meanwhile: ${meanwhile} }
-`,
-  'agents/counting.yaml': `
-kind: procedure
-name: counting
-version: 1.0.0
-description: Counts instead.
-role: tester
-tools: [test.count]
-steps: [{ id: counted, tool: test.count, arguments: { counter: a } }]
-output: { counted: true }
-`,
+  ...callerFiles('=input.goal', `meanwhile: ${meanwhile}`),
   'plans/call.yaml': `
 name: call
 version: 1.0.0
