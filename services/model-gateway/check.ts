@@ -10,7 +10,9 @@ import {
   type Environment,
   environmentSecrets,
   readModelConfig,
+  whyNoProvider,
 } from './config.ts';
+import { providerOf } from './model-name.ts';
 import { keyOf, serversOf } from './routes.ts';
 
 export type ModelCheck = Readonly<{ name: string; ok: boolean; detail: string; fix?: string }>;
@@ -35,16 +37,27 @@ export async function checkModels(
   try {
     const servers = serversOf(readModelConfig(environment));
     const secret = environmentSecrets(environment);
-    return await Promise.all(
+    const found = await Promise.all(
       servers.map((server) => {
         const named = models.filter((one) => one.startsWith(`${server.name}/`));
         const wanted = named.map((one) => one.slice(server.name.length + 1));
         return checkServer(server, { secret, wanted });
       }),
     );
+    return [...found, ...withoutServer(models, ['scripted', ...servers.map(({ name }) => name)])];
   } catch (thrown) {
     return [problem('models', thrown)];
   }
+}
+
+/** A line for each provider that agents name and nobody has set up: their calls would fail for ever. */
+function withoutServer(models: readonly string[], ready: readonly string[]): ModelCheck[] {
+  const providers = [...new Set(models.map(providerOf))].filter((one) => !ready.includes(one));
+  return providers.map((provider) => {
+    const named = models.filter((one) => providerOf(one) === provider).join(', ');
+    const { lack, fix } = whyNoProvider(provider);
+    return bad(`model provider ${provider}`, `${lack}, but agents or plans name ${named}`, fix);
+  });
 }
 
 type At = Readonly<{ secret: (variable: string) => string | undefined; wanted: readonly string[] }>;

@@ -6,6 +6,7 @@
 
 import { z } from 'zod';
 import { LongreinError } from '../chassis/errors.ts';
+import { nearest } from '../chassis/words/nearest.ts';
 import { parseModelName } from './model-name.ts';
 import {
   type Protocol,
@@ -174,13 +175,22 @@ function requireProvider(config: ModelConfig, read: Variables): void {
   ready.push(...(config.servers ?? []).map((server) => server.name));
   if (ready.includes(provider)) return;
   const chosen = `LONGREIN_MODEL is ${read.LONGREIN_MODEL}`;
+  const { lack, fix } = whyNoProvider(provider);
+  throw invalid(`${chosen}, but ${lack}`, fix);
+}
+
+/** Why a provider that nothing sets up is not there, and what to do: its key, or its name. */
+export function whyNoProvider(provider: string): Readonly<{ lack: string; fix: string }> {
   const variable = keyVariables[provider];
   if (variable === undefined) {
-    const known = ['scripted', ...Object.keys(keyVariables)].join(', ');
-    throw invalid(`${chosen}, but there is no provider ${provider}`, `Choose one of: ${known}.`);
+    const known = ['scripted', ...Object.keys(keyVariables)];
+    const near = nearest(provider, known);
+    const meant = near === undefined ? '' : `Did you mean ${near}? `;
+    const fix = `${meant}Choose one of: ${known.join(', ')}, or describe ${provider} in the file that LONGREIN_PROVIDERS_FILE names.`;
+    return { lack: `there is no provider ${provider}`, fix };
   }
   const local = provider === 'openai' ? ' For a local server set LONGREIN_OPENAI_BASE_URL.' : '';
-  throw invalid(`${chosen}, but ${variable} is not set`, `Set ${variable} to your key.${local}`);
+  return { lack: `${variable} is not set`, fix: `Set ${variable} to your key.${local}` };
 }
 
 function invalid(message: string, fix: string): LongreinError {

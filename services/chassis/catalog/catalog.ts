@@ -75,7 +75,7 @@ export function createCatalog(parts: CatalogParts, findings: CatalogFindings): C
 function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
   const agents = pick(parts.agents, agentNames(plan, parts));
   const used = Object.values(agents);
-  const aliases = used.flatMap(modelsOf);
+  const aliases = used.flatMap(modelsOfAgent);
   const limitedPools = limitedOf(plan, parts.pools);
   return {
     plan,
@@ -84,7 +84,7 @@ function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
       parts.tools,
       used.flatMap(({ tools }) => tools),
     ),
-    models: pick(parts.models, [...aliases, ...ownModels(plan)]),
+    models: pick(parts.models, [...aliases, ...modelsOfPlan(plan)]),
     ...(limitedPools.length === 0 ? {} : { limitedPools }),
   };
 }
@@ -109,20 +109,20 @@ function keysOf(planName: string, parts: CatalogParts): string[] {
     `plan:${planName}`,
     ...(plan === undefined ? [] : workersOfPlan(plan)).map(({ pool }) => `pool:${pool}`),
     ...agents.map((name) => `agent:${name}`),
-    ...used.flatMap(modelsOf).map((model) => `model:${model}`),
+    ...used.flatMap(modelsOfAgent).map((model) => `model:${model}`),
     ...tools.map((name) => `tool:${name}`),
-    ...(plan === undefined ? [] : ownModels(plan)).map((model) => `model:${model}`),
+    ...(plan === undefined ? [] : modelsOfPlan(plan)).map((model) => `model:${model}`),
     ...runners.map((runner) => `server:${runner.kind === 'mcp' ? runner.server : ''}`),
   ];
 }
 
-/** Models that the plan itself asks. */
-function ownModels({ planning, output }: PlanDefinition): string[] {
+/** Models that the plan itself asks: an alias, or `provider/model`. */
+export function modelsOfPlan({ planning, output }: PlanDefinition): string[] {
   return [planning?.model, output.synthesis?.model].filter((one) => one !== undefined);
 }
 
-/** Every model that the agent may ask. */
-function modelsOf(agent: AgentDefinition): readonly string[] {
+/** Every model that the agent may ask in its loop: an alias, or `provider/model`. */
+export function modelsOfAgent(agent: AgentDefinition): readonly string[] {
   if (agent.kind === 'procedure') return [];
   const { model, onError, context } = agent;
   return [

@@ -56,3 +56,26 @@ it('a missing key is said with its variable', async () => {
 it('where nothing is set up there is nothing to say', async () => {
   expect(await checkModels({}, ['scripted/demo'])).toEqual([]);
 });
+
+it('a provider that agents name and nobody set up is said, with its variable and what is named', async () => {
+  const named = ['openai/gpt-4o', 'openai/gpt-4o-mini', 'scripted/demo'];
+  expect(await checkModels({}, named)).toEqual([
+    {
+      name: 'model provider openai',
+      ok: false,
+      detail:
+        'OPENAI_API_KEY is not set, but agents or plans name openai/gpt-4o, openai/gpt-4o-mini',
+      fix: 'Set OPENAI_API_KEY to your key. For a local server set LONGREIN_OPENAI_BASE_URL.',
+    },
+  ]);
+});
+
+it('a misspelt provider is said with the nearest name, beside those that are well', async () => {
+  server.answer({ body: listed });
+  const found = await checkModels(environment(), ['openai/gpt-4o', 'antropic/claude-sonnet-4-5']);
+  expect(found.map(({ ok }) => ok)).toEqual([true, false]);
+  expect(found[1]?.detail).toBe(
+    'there is no provider antropic, but agents or plans name antropic/claude-sonnet-4-5',
+  );
+  expect(found[1]?.fix).toContain('Did you mean anthropic?');
+});
