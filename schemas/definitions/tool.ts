@@ -41,6 +41,8 @@ export type ToolDefinition = Readonly<{
   /** Roles of agents that may call it. */
   roles: readonly string[];
   timeoutMs: number;
+  /** The longest that an MCP server may work on a call without telling of progress; absent: up to `timeoutMs`. */
+  silenceMs?: number;
   /** Of the arguments as JSON text in UTF-8. */
   argumentBytesMax: number;
   /** Of the result as JSON text in UTF-8. */

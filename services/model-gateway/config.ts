@@ -26,6 +26,8 @@ export type ModelServer = Readonly<{
   /** A file that holds the key, in place of a variable. */
   apiKeyFile?: string | undefined;
   firstTokenMs?: number | undefined;
+  /** The longest pause in the middle of an answer; undefined: up to the deadline. */
+  silenceMs?: number | undefined;
   /** What of JSON it can promise. */
   structuredOutput?: ServerEntry['structuredOutput'];
   /** False: it is asked for whole answers. */
@@ -133,7 +135,7 @@ const usualUrls: Readonly<Record<string, string>> = {
 
 /** None for `scripted`, which is no server: the file only limits it. */
 function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
-  const { name, protocol, key, firstTokenMs, structuredOutput, stream } = entry;
+  const { name, protocol, key, firstTokenMs, silenceMs, structuredOutput, stream } = entry;
   if (name === 'scripted') return [];
   const known = [...config.openaiCompatible, config.anthropic].find((one) => one?.name === name);
   const baseUrl = entry.baseUrl ?? known?.baseUrl ?? usualUrls[name];
@@ -146,7 +148,7 @@ function serverOf(entry: ServerEntry, config: ModelConfig): ConfiguredServer[] {
     key !== undefined && 'file' in key
       ? { apiKeyFile: key.file }
       : { apiKeyEnv: key === undefined ? usual : key.env };
-  return [{ name, protocol, baseUrl, ...place, firstTokenMs, structuredOutput, stream }];
+  return [{ name, protocol, baseUrl, ...place, firstTokenMs, silenceMs, structuredOutput, stream }];
 }
 
 function openai(read: Variables): ModelServer[] {

@@ -22,6 +22,8 @@ export type ServerEntry = Readonly<{
   key?: KeyPlace | undefined;
   /** How long the first token may take, in milliseconds; the call's own time-out stays. */
   firstTokenMs?: number | undefined;
+  /** The longest pause in the middle of an answer; undefined: up to the deadline. */
+  silenceMs?: number | undefined;
   /** What of JSON it can promise; `schema` if nothing is said. */
   structuredOutput?: StructuredOutput | undefined;
   /** False for a server that cannot stream its answers. */
@@ -66,6 +68,7 @@ const server = members({
   baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   key: key.optional(),
   firstTokenMs: z.int().min(100).max(600_000).optional(),
+  silenceMs: z.int().min(100).max(600_000).optional(),
   structuredOutput: z.enum(structuredOutputs).optional(),
   stream: z.boolean().optional(),
   ...limits,
@@ -115,6 +118,7 @@ const serversOf = ({ providers }: Written): ServerEntry[] =>
     baseUrl: one.baseUrl,
     key: one.key,
     firstTokenMs: one.firstTokenMs,
+    silenceMs: one.silenceMs,
     structuredOutput: one.structuredOutput,
     stream: one.stream,
   }));

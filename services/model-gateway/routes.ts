@@ -100,12 +100,22 @@ async function loadPriceBook(config: ModelConfig): Promise<PriceBook> {
 }
 
 function optionsOf(server: ModelServer, parts: ProviderParts, prices: PriceBook) {
-  const { name, baseUrl, apiKeyEnv, apiKeyFile, firstTokenMs, structuredOutput, stream } = server;
+  const {
+    name,
+    baseUrl,
+    apiKeyEnv,
+    apiKeyFile,
+    firstTokenMs,
+    silenceMs,
+    structuredOutput,
+    stream,
+  } = server;
   return {
     name,
     baseUrl,
     keyVariable: apiKeyEnv ?? apiKeyFile,
     firstTokenMs,
+    silenceMs,
     structuredOutput,
     stream,
     prices,

@@ -402,6 +402,15 @@ function wrongTools(): CatalogMistake[] {
     },
     {
       ...{
+        name: 'a limit of silence where nobody can tell of progress',
+        file: 'tools/echo.yaml',
+        from: 'risk: low',
+        to: 'risk: low\nsilenceMs: 500',
+      },
+      ...{ at: '6:1', reason: /Only a tool of an MCP server can tell/, fix: /timeoutMs/ },
+    },
+    {
+      ...{
         name: 'a variable that nobody fills in',
         file: 'mcp-servers.yaml',
         from: `\${workspace}/sub`,

@@ -55,6 +55,7 @@ export function validateTool(
     ...invalid(inputSchema, 'inputSchema'),
     ...(inputSchema.type === 'object' ? [] : [notAnObject]),
     ...(outputSchema === undefined ? [] : invalid(outputSchema, 'outputSchema')),
+    ...(tool.silenceMs !== undefined && runner.kind !== 'mcp' ? [nobodyTells] : []),
     ...(server === undefined
       ? []
       : unknownName(server, catalog.mcpServers, 'MCP server').map(under('runner', 'server'))),
@@ -66,6 +67,12 @@ const builtInName = (name: string): Violation => ({
   reason: `"${name}" is a built-in tool of every catalog.`,
   fix: 'Give the tool another name.',
 });
+
+const nobodyTells: Violation = {
+  path: ['silenceMs'],
+  reason: 'Only a tool of an MCP server can tell of progress, and this is none.',
+  fix: 'Leave "silenceMs" out; "timeoutMs" ends a call that takes too long.',
+};
 
 const notAnObject: Violation = {
   path: ['inputSchema'],

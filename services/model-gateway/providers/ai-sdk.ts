@@ -46,6 +46,8 @@ export type AiSdkProviderOptions = Readonly<{
   nowMs(): number;
   /** How long the first token may take, in milliseconds; the answer is streamed then. */
   firstTokenMs?: number | undefined;
+  /** The longest pause in the middle of an answer; undefined: up to the deadline. */
+  silenceMs?: number | undefined;
   /** What of JSON it can promise; `schema` if nothing is said. */
   structuredOutput?: StructuredOutput | undefined;
   /** False for a server that cannot stream: nobody sees what it says before it has said all. */
@@ -141,12 +143,17 @@ type Attempt = Readonly<{
 
 function ask(attempt: Attempt): Promise<SdkAnswer> {
   const { request, options, stop } = attempt;
-  const { firstTokenMs, stream = true } = options;
+  const { firstTokenMs, silenceMs, stream = true } = options;
   const onText = stream ? request.onText : undefined;
   const asked = questionOf(attempt);
-  if (onText === undefined && firstTokenMs === undefined) return generateText(asked);
-  const patience = firstTokenMs === undefined ? undefined : stop.expireAfter(firstTokenMs);
-  return askStreamed(asked, { onText, onFirst: () => patience?.() }).finally(() => patience?.());
+  const whole = firstTokenMs === undefined && silenceMs === undefined;
+  if (onText === undefined && whole) return generateText(asked);
+  let takeBack = firstTokenMs === undefined ? undefined : stop.expireAfter(firstTokenMs, 'timeout');
+  const onSaid = (): void => {
+    takeBack?.();
+    takeBack = silenceMs === undefined ? undefined : stop.expireAfter(silenceMs, 'silent');
+  };
+  return askStreamed(asked, { onText, onSaid }).finally(() => takeBack?.());
 }
 
 function questionOf({ request, options, names, stop: { signal } }: Attempt) {

@@ -13,6 +13,8 @@ export type AnthropicOptions = Readonly<{
   prices: PriceBook;
   nowMs(): number;
   firstTokenMs?: number | undefined;
+  /** The longest pause in the middle of an answer; undefined: up to the deadline. */
+  silenceMs?: number | undefined;
   structuredOutput?: StructuredOutput | undefined;
   stream?: boolean | undefined;
 }>;

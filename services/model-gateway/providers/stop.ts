@@ -4,12 +4,15 @@
 
 import type { ModelFailure, ModelRequest } from './port.ts';
 
+/** `silent`: the model began to answer and then said nothing for too long. */
+export type StopReason = 'cancelled' | 'timeout' | 'silent';
+
 export type Stop = Readonly<{
   signal: AbortSignal;
   /** Why it was stopped, if it was. */
-  reason(): 'cancelled' | 'timeout' | undefined;
-  /** Stops it as timed out after so long; the answer takes that back. */
-  expireAfter(delayMs: number): () => void;
+  reason(): StopReason | undefined;
+  /** Stops it after so long; the answer takes that back. */
+  expireAfter(delayMs: number, why: 'timeout' | 'silent'): () => void;
   /** Frees the timer and the listener; call it when the attempt has ended. */
   release(): void;
 }>;
@@ -20,8 +23,8 @@ const timerMsMax = 2_147_483_647;
 /** A stop for `request`; one that is already due is stopped from the start. */
 export function createStop(request: ModelRequest, nowMs: () => number): Stop {
   const controller = new AbortController();
-  let reason: 'cancelled' | 'timeout' | undefined;
-  const stopFor = (why: 'cancelled' | 'timeout') => (): void => {
+  let reason: StopReason | undefined;
+  const stopFor = (why: StopReason) => (): void => {
     reason ??= why;
     controller.abort();
   };
@@ -35,8 +38,8 @@ export function createStop(request: ModelRequest, nowMs: () => number): Stop {
   return {
     signal: controller.signal,
     reason: () => reason,
-    expireAfter(delayMs) {
-      const patience = setTimeout(expire, delayMs);
+    expireAfter(delayMs, why) {
+      const patience = setTimeout(stopFor(why), delayMs);
       return () => clearTimeout(patience);
     },
     release() {
@@ -47,16 +50,18 @@ export function createStop(request: ModelRequest, nowMs: () => number): Stop {
 }
 
 /** The failure of a request that was stopped from this side. */
-export function stoppedFailure(reason: 'cancelled' | 'timeout', provider: string): ModelFailure {
+export function stoppedFailure(reason: StopReason, provider: string): ModelFailure {
   if (reason === 'cancelled') {
     const message = `the request to ${provider} was cancelled`;
     return { code: 'MODEL_CANCELLED', message, class: 'cancelled', retryable: false };
   }
-  return {
-    code: 'MODEL_TIMEOUT',
-    message: `${provider} did not answer before the deadline of the request`,
-    class: 'timeout',
-    retryable: true,
-    fix: 'Allow more time for the task, or ask for fewer output tokens.',
-  };
+  const late = { class: 'timeout', retryable: true } as const;
+  if (reason === 'silent') {
+    const message = `${provider} fell silent in the middle of an answer`;
+    const fix = 'Look at the server, or allow longer pauses with `silenceMs` of the provider.';
+    return { code: 'MODEL_SILENT', message, ...late, fix };
+  }
+  const message = `${provider} did not answer before the deadline of the request`;
+  const fix = 'Allow more time for the task, or ask for fewer output tokens.';
+  return { code: 'MODEL_TIMEOUT', message, ...late, fix };
 }

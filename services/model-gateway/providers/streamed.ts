@@ -33,8 +33,8 @@ type StreamParams = Parameters<StreamModel['doStream']>[0];
 export type StreamWatch = Readonly<{
   /** Text as it comes, in order. */
   onText?: ((text: string) => void) | undefined;
-  /** The first thing that the model said has come. */
-  onFirst(): void;
+  /** A piece of what the model says has come. */
+  onSaid(): void;
 }>;
 
 /** The connection ended in the middle of an answer. */
@@ -93,7 +93,7 @@ async function streamed(options: StreamOptions, watch: StreamWatch) {
   const answer = new StreamedAnswer(model.modelId);
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (!unsaid.has(part.type)) watch.onFirst();
+    if (!unsaid.has(part.type)) watch.onSaid();
     if (part.type === 'text-delta' && part.delta !== '') watch.onText?.(part.delta);
     answer.take(part);
   }

@@ -77,6 +77,17 @@ export function timedOut(tool: string): ToolFailure {
   };
 }
 
+/** No progress was told for longer than the tool may be silent. */
+export function fellSilent(tool: string, silenceMs: number | undefined): ToolFailure {
+  return {
+    code: 'MCP_SILENT',
+    message: `The call of ${tool} gave no sign of progress for ${silenceMs} ms.`,
+    class: 'timeout',
+    retryable: true,
+    fix: 'Look at the server, or allow longer silence with `silenceMs` of the tool.',
+  };
+}
+
 export function cancelled(tool: string): ToolFailure {
   const message = `The call of ${tool} was cancelled.`;
   return { code: 'MCP_CANCELLED', message, class: 'cancelled', retryable: false };

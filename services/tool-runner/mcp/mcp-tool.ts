@@ -20,6 +20,7 @@ import { type ConnectionOptions, McpConnection } from './connection.ts';
 import {
   cancelled,
   crashed,
+  fellSilent,
   invalidArguments,
   timedOut,
   tooLarge,
@@ -124,6 +125,7 @@ async function send(sending: Sending): Promise<ToolOutcome> {
       arguments: isObject(call.arguments) ? call.arguments : {},
       traceparent: call.traceparent,
       signal: deadline.signal,
+      silenceMs: call.definition.silenceMs,
     });
     target.connection.noteSuccess();
     return outcomeOf(call, answer, session.veil);
@@ -141,10 +143,18 @@ function outcomeOfError(sending: Sending, error: unknown): ToolOutcome {
   if (session.ended !== undefined) {
     return unseen(call, crashed(target.server, session.ended, session.stderrTail));
   }
+  if (isSilence(error)) {
+    void session.endUnlessAlive();
+    return unseen(call, fellSilent(call.tool, call.definition.silenceMs));
+  }
   if (error instanceof McpError) return failed(refused(call, error));
   // Nothing of the protocol: the pipe broke, or the answer has no known shape.
   return unseen(call, toolError('MCP_ANSWER_UNREADABLE', toError(error).message.slice(0, 2_000)));
 }
+
+/** The client gave up by itself: it got no progress for the time that the tool allows. */
+const isSilence = (error: unknown): boolean =>
+  error instanceof McpError && error.code === ErrorCode.RequestTimeout;
 
 /** The server answered, with an error of the protocol. */
 function refused(call: ToolCall, error: McpError): ToolFailure {

@@ -42,7 +42,15 @@ export type SessionCall = Readonly<{
   arguments: JsonObject;
   traceparent: string | undefined;
   signal: AbortSignal;
+  /** How long the server may go without a word of progress; undefined: up to the deadline. */
+  silenceMs: number | undefined;
 }>;
+
+/** Each word of progress is a heartbeat: it begins the time anew. The client of MCP asks for them. */
+function lifeOf({ silenceMs }: SessionCall) {
+  if (silenceMs === undefined) return { timeout: noTimeoutMs };
+  return { timeout: silenceMs, resetTimeoutOnProgress: true, onprogress: () => undefined };
+}
 
 export class McpSession {
   readonly #options: SessionOptions;
@@ -121,7 +129,7 @@ export class McpSession {
     const _meta = { [idempotencyKeyName]: callId, ...trace };
     const params = { name: tool, arguments: { ...given.arguments }, _meta };
     const request = { method: 'tools/call' as const, params };
-    return this.#client.request(request, CallToolResultSchema, { signal, timeout: noTimeoutMs });
+    return this.#client.request(request, CallToolResultSchema, { signal, ...lifeOf(given) });
   }
 
   /**

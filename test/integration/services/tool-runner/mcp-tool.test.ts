@@ -240,6 +240,21 @@ describe('a server that does not answer', () => {
     expect(before).toMatchObject({ kind: 'failed', error: { class: 'cancelled' } });
   });
 
+  it('may take as long as it likes while it tells of its progress', async () => {
+    const labour = { beats: 8, everyMs: 200, ends: true };
+    const outcome = await call('labour', labour, { definition: { silenceMs: 1_000 } });
+    expect(resultOf(outcome)).toEqual({ text: 'done' });
+  });
+
+  it('is given up when it tells of no progress any more, and unknown where it writes', async () => {
+    const labour = { beats: 2, everyMs: 50, ends: false };
+    const silence = { silenceMs: 500 };
+    const error = errorOf(await call('labour', labour, { definition: silence }));
+    expect(error).toMatchObject({ code: 'MCP_SILENT', class: 'timeout', retryable: true });
+    const write = await call('labour', labour, { definition: { ...silence, ...writing } });
+    expect(write).toMatchObject({ kind: 'unknown', error: { code: 'MCP_SILENT' } });
+  });
+
   it('is ended when it gives no sign of life at all, and started again', async () => {
     await call('say');
     const pid = pidOf() ?? 0;

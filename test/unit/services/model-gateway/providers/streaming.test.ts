@@ -60,12 +60,13 @@ const anthropicEnd = [
   named('message_stop'),
 ];
 
+type Patience = Readonly<{ firstTokenMs?: number; silenceMs?: number }>;
 type Case = Readonly<{
   name: string;
   model: string;
   text: readonly string[];
   end: readonly string[];
-  make(firstTokenMs?: number): ModelProvider;
+  make(patience?: Patience): ModelProvider;
 }>;
 
 const parts = () => ({ prices: createPriceBook(), nowMs: () => testNowMs, apiKey: 'sk-test' });
@@ -73,29 +74,33 @@ const protocols: readonly Case[] = [
   {
     ...{ name: 'openai', model: 'openai/gpt-4o', end: openaiEnd },
     text: [chunk({ role: 'assistant', content: 'Tw' }), chunk({ content: 'o.' })],
-    make: (firstTokenMs) => {
-      const at = { name: 'openai', baseUrl: `${server.url}/v1`, firstTokenMs };
+    make: (patience) => {
+      const at = { name: 'openai', baseUrl: `${server.url}/v1`, ...patience };
       return createOpenAiCompatibleProvider({ ...parts(), ...at });
     },
   },
   {
     ...{ name: 'anthropic', model: 'anthropic/claude-sonnet-4-5', end: anthropicEnd },
     text: anthropicText,
-    make: (firstTokenMs) => {
-      const at = { name: 'anthropic', baseUrl: `${server.url}/v1`, firstTokenMs };
+    make: (patience) => {
+      const at = { name: 'anthropic', baseUrl: `${server.url}/v1`, ...patience };
       return createAnthropicProvider({ ...parts(), ...at });
     },
   },
 ];
 
 describe.each(protocols)('$name', ({ model, text, end, make }) => {
-  async function ask(answer: ServerAnswer, changes: Partial<ModelRequest> = {}, firstMs?: number) {
+  async function ask(
+    answer: ServerAnswer,
+    changes: Partial<ModelRequest> = {},
+    patience: Patience = {},
+  ) {
     server.answer(answer);
     const told: string[] = [];
     const onText = (piece: string): void => {
       told.push(piece);
     };
-    const outcome = await make(firstMs).complete(requestOf({ model, onText, ...changes }));
+    const outcome = await make(patience).complete(requestOf({ model, onText, ...changes }));
     return { outcome, told };
   }
 
@@ -118,8 +123,24 @@ describe.each(protocols)('$name', ({ model, text, end, make }) => {
 
   it('a first token that does not come in time ends the request', async () => {
     const stream = { events: [...text, ...end], firstAfterMs: 5_000 };
-    const { outcome } = await ask({ stream }, {}, 100);
+    const { outcome } = await ask({ stream }, {}, { firstTokenMs: 100 });
     expect(failureOf(outcome)).toMatchObject({ code: 'MODEL_TIMEOUT', class: 'timeout' });
+    await server.closed;
+  });
+
+  it('an answer that breaks off into silence ends the request long before its deadline', async () => {
+    const { outcome, told } = await ask(
+      { stream: { events: text, hangs: true } },
+      {},
+      { silenceMs: 100 },
+    );
+    expect(told).toEqual(['Tw', 'o.']);
+    expect(failureOf(outcome)).toMatchObject({
+      code: 'MODEL_SILENT',
+      class: 'timeout',
+      retryable: true,
+    });
+    expect(outcome).toMatchObject({ cost: { known: false } });
     await server.closed;
   });
 
@@ -195,7 +216,7 @@ it('tool calls of a stream come with whole arguments', async () => {
   ];
   server.answer({ stream: { events } });
   const tools = [{ name: 'read', description: 'Reads.', inputSchema: { type: 'object' } }];
-  const outcome = await protocols[0]?.make(2_000).complete(requestOf({ tools }));
+  const outcome = await protocols[0]?.make({ firstTokenMs: 2_000 }).complete(requestOf({ tools }));
   expect(outcome).toMatchObject({
     kind: 'completed',
     message: { toolCalls: [{ id: 'c1', name: 'read', arguments: { path: 'a' } }] },
