@@ -4,6 +4,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { publicSchemas } from '../../schemas/generated/schemas.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { sessionId } from '../chassis/protocol/ids.ts';
+import { releaseSchemas } from '../chassis/protocol/release-schemas.ts';
 import { GoalInvalidError } from './errors.ts';
 
 /** A goal. Only `goal` or `plan` must be there; a goal that names a plan alone is called after it. */
@@ -79,7 +80,8 @@ let validate: ValidateFunction | undefined;
 /** What intake would refuse, told before it is sent. Throws GoalInvalidError. */
 export function checkGoal(goal: JsonObject): void {
   const schema = publicSchemas.find((one) => one['$id'] === 'urn:longrein:public:goal:v1');
-  validate ??= new Ajv2020({ strict: false, allErrors: false }).compile(schema ?? {});
+  const options = { ...releaseSchemas, strict: false, allErrors: false };
+  validate ??= new Ajv2020(options).compile(schema ?? {});
   if (validate(goal)) return;
   const [first] = validate.errors ?? [];
   throw new GoalInvalidError(

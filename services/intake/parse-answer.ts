@@ -5,6 +5,7 @@ import { limits } from '../../schemas/limits.ts';
 import { toError } from '../chassis/errors.ts';
 import { type Codec, isFramed } from '../chassis/log/codec.ts';
 import type { LogRecord } from '../chassis/log/port.ts';
+import { releaseSchemas } from '../chassis/protocol/release-schemas.ts';
 
 /** What a person answered, as in schemas/public/approval-decision.v1.json. */
 export type PublicAnswer = Readonly<{
@@ -23,7 +24,8 @@ export type ParsedAnswer =
   | Readonly<{ kind: 'problem'; reason: Readonly<{ code: string; message: string; fix: string }> }>;
 
 const named = publicSchemas.find(({ $id }) => $id === 'urn:longrein:public:approval-decision:v1');
-const isAnswer = new Ajv2020({ strict: true }).compile<PublicAnswer>(named as object);
+const ajv = new Ajv2020({ ...releaseSchemas, strict: true });
+const isAnswer = ajv.compile<PublicAnswer>(named as object);
 
 const fix = 'Send what schemas/public/approval-decision.v1.json says, as JSON in UTF-8.';
 

@@ -7,6 +7,7 @@ import { validateInputs } from '../chassis/catalog/inputs.ts';
 import { LongreinError, toError } from '../chassis/errors.ts';
 import { type Codec, isFramed } from '../chassis/log/codec.ts';
 import type { LogRecord } from '../chassis/log/port.ts';
+import { releaseSchemas } from '../chassis/protocol/release-schemas.ts';
 
 /** What is wrong with a goal: the field, and what to do about it. */
 export type GoalProblem = Readonly<{ code: string; message: string; fix: string; field?: string }>;
@@ -55,7 +56,7 @@ export type ParsedGoal =
   /** `partial`: what could be read of it, to answer under the right id. */
   | Readonly<{ kind: 'problem'; problem: GoalProblem; partial: JsonObject }>;
 
-const ajv = new Ajv2020({ strict: true, allErrors: false });
+const ajv = new Ajv2020({ ...releaseSchemas, strict: true, allErrors: false });
 const schemaNamed = (name: string) =>
   publicSchemas.find((schema) => schema['$id'] === `urn:longrein:public:${name}:v1`) as Record<
     string,

@@ -13,6 +13,7 @@ import planSchema from '../../../schemas/definitions/plan.v1.json' with { type: 
 import poolsSchema from '../../../schemas/definitions/pools.v1.json' with { type: 'json' };
 import toolSchema from '../../../schemas/definitions/tool.v1.json' with { type: 'json' };
 import type { JsonValue } from '../../../schemas/json.ts';
+import { releaseSchemas } from '../protocol/release-schemas.ts';
 import { meant } from './known-names.ts';
 import type { Violation } from './problem.ts';
 import type {
@@ -46,7 +47,13 @@ export function definitionReaders(): DefinitionReaders {
 }
 
 function createDefinitionReaders(): DefinitionReaders {
-  const ajv = new Ajv2020({ strict: true, allErrors: true, verbose: true, discriminator: true });
+  const ajv = new Ajv2020({
+    ...releaseSchemas,
+    strict: true,
+    allErrors: true,
+    verbose: true,
+    discriminator: true,
+  });
   const reader = <T>(schema: SchemaObject): Reader<T> => {
     const validate = ajv.compile<T>(schema);
     return (value) => {

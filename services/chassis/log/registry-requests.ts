@@ -36,10 +36,11 @@ async function ask(url: string, path: string, init: RequestInit = {}): Promise<R
   }
 }
 
-/** Throws LongreinError REGISTRY_UNREACHABLE where it does not answer, or not well. */
-export async function requireRegistry(url: string): Promise<void> {
+/** What has a schema there. Throws LongreinError REGISTRY_UNREACHABLE where it does not answer, or not well. */
+export async function subjectNames(url: string): Promise<ReadonlySet<string>> {
   const answer = await ask(url, '/subjects');
   if (!answer.ok) throw registryUnreachable(url, new Error(`status ${answer.status}`));
+  return new Set((await answer.json()) as readonly string[]);
 }
 
 const subjectPath = (name: string): string => `/subjects/${encodeURIComponent(name)}`;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import confluent from '@kafkajs/confluent-schema-registry';
 import {
   contentSchema,
   eventSchemas,
@@ -9,17 +8,16 @@ import {
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { type Codec, createCodec } from './codec.ts';
+import { openRegistration, type Registration } from './registry-client.ts';
 import {
   guardedLevel,
   knownId,
   latestSchema,
   registryUnreachable,
-  requireRegistry,
   type SubjectVersion,
+  subjectNames,
   versionsOfId,
 } from './registry-requests.ts';
-
-const { SchemaRegistry, SchemaType, COMPATIBILITY } = confluent;
 
 /**
  * Schemas at the registry: one subject per event, one per kind of record, one per public message. Compatibility is
@@ -91,32 +89,27 @@ export function subjectsOf(): readonly Subject[] {
   return [...events, ...records, ...open, ...state];
 }
 
-type Registry = InstanceType<typeof SchemaRegistry>;
-
 const conflict = 409;
 const conflictsMax = 3;
 const conflictWaitMs = 200;
 
 /** `again`: so often it may be tried anew, for who makes a subject in the same moment as others is refused like one whose schema is. */
 async function registerOne(
-  registry: Registry,
+  register: Registration,
   subject: Subject,
   url: string,
   again = conflictsMax,
 ): Promise<number> {
-  const level = (await guardedLevel(url, subject.name)) as keyof typeof COMPATIBILITY;
-  const type: typeof SchemaType.JSON = SchemaType.JSON;
-  const schema = { type, schema: JSON.stringify(subject.schema) };
+  const level = await guardedLevel(url, subject.name);
   try {
-    const options = { subject: subject.name, compatibility: COMPATIBILITY[level] };
-    return (await registry.register(schema, options)).id;
+    return await register(subject.name, subject.schema, level);
   } catch (thrown) {
     // Another host may have registered the same a moment ago.
     const known = await knownId(url, subject.name, subject.schema);
     if (known !== undefined) return known;
     if (again === 0 || statusOf(thrown) !== conflict) throw await refusal(subject, url, thrown);
     await sleep(conflictWaitMs);
-    return registerOne(registry, subject, url, again - 1);
+    return registerOne(register, subject, url, again - 1);
   }
 }
 
@@ -172,14 +165,15 @@ const isObject = (value: JsonValue): value is JsonObject =>
  * SCHEMA_INCOMPATIBLE, which names the event and the field.
  */
 export async function createRegistryCodec(url: string): Promise<Codec> {
-  await requireRegistry(url);
-  const registry = new SchemaRegistry({ host: url, retry: { retries: 1 } });
+  const there = await subjectNames(url);
+  const register = openRegistration(url);
   const ids = new Map<string, number>();
   const waiting = [...subjectsOf()];
   const worker = async (): Promise<void> => {
     for (let subject = waiting.shift(); subject !== undefined; subject = waiting.shift()) {
-      const known = await knownId(url, subject.name, subject.schema);
-      const id = known ?? (await registerOne(registry, subject, url));
+      const { name, schema } = subject;
+      const known = there.has(name) ? await knownId(url, name, schema) : undefined;
+      const id = known ?? (await registerOne(register, subject, url));
       if (subject.codecName !== undefined) ids.set(subject.codecName, id);
     }
   };

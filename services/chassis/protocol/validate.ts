@@ -4,13 +4,20 @@ import { contentSchema } from '../../../schemas/generated/schemas.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { EventRecord } from './event-record.ts';
 import { type Language, releaseLanguage } from './language.ts';
+import { releaseSchemas } from './release-schemas.ts';
 
 /** Checks of events against their schemas. Compiled on first use, one validator per schema. */
 
 const compiled = new WeakMap<JsonObject, ValidateFunction>();
 
 function newAjv(): Ajv2020 {
-  const ajv = new Ajv2020({ strict: true, allErrors: false, strictSchema: 'log', logger: false });
+  const ajv = new Ajv2020({
+    ...releaseSchemas,
+    strict: true,
+    allErrors: false,
+    strictSchema: 'log',
+    logger: false,
+  });
   for (const keyword of ['x-record', 'x-writers', 'x-readers']) ajv.addKeyword(keyword);
   ajv.addSchema(contentSchema as Record<string, unknown>);
   return ajv;
