@@ -126,7 +126,11 @@ let logs: SessionLogs;
 const catalogs = [examples, fixture('catalog'), fixture('trouble')];
 
 beforeAll(async () => {
-  host = await new LiveHost({ stack, catalog: [...catalogs, directory.path] }).ready();
+  host = await new LiveHost({
+    stack,
+    eventStore: false,
+    catalog: [...catalogs, directory.path],
+  }).ready();
   desk = await GoalDesk.open(stack);
   logs = await SessionLogs.open(stack);
 });

@@ -13,6 +13,11 @@ export type HostOptions = Readonly<{
   /** Catalog directories; the examples and the catalogs of the tests if not given. */
   catalog?: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /**
+   * False for a test that never asks ClickHouse: `all` then leaves the event store out, whose many small inserts take as
+   * much processor time as the host. The event store of a later test stores what it leaves in the log.
+   */
+  eventStore?: boolean;
   /** The release that tests take for the next one, in place of this one. */
   next?: boolean;
   /** Another entry of this folder than the host's own. */
@@ -52,7 +57,7 @@ export class LiveHost {
 
   constructor(options: HostOptions) {
     if (!existsSync(built)) throw new Error('there is no build: run `npm run build` first');
-    const { stack, services = ['all'], next = false, entry = 'host' } = options;
+    const { stack, services = ['all'], next = false, entry = 'host', eventStore = true } = options;
     this.name = `test-host-${process.pid}-${++hosts}`;
     this.services = services;
     this.stateDir = mkdtempSync(join(tmpdir(), 'longrein-host-'));
@@ -60,7 +65,7 @@ export class LiveHost {
       ...ownEnvironment(),
       LONGREIN_BROKERS: stack.brokers.join(','),
       LONGREIN_REGISTRY_URL: stack.registryUrl,
-      LONGREIN_CLICKHOUSE_URL: stack.clickhouseUrl,
+      ...(eventStore ? { LONGREIN_CLICKHOUSE_URL: stack.clickhouseUrl } : {}),
       LONGREIN_BLOB_DIR: stack.blobDir,
       LONGREIN_STATE_DIR: this.stateDir,
       LONGREIN_HOST: this.name,

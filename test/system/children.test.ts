@@ -34,7 +34,8 @@ let desk: GoalDesk;
 let logs: SessionLogs;
 
 beforeAll(async () => {
-  for (let count = 0; count < 2; count += 1) hosts.push(new LiveHost({ stack, catalog }));
+  for (let count = 0; count < 2; count += 1)
+    hosts.push(new LiveHost({ stack, eventStore: false, catalog }));
   await Promise.all(hosts.map((host) => host.ready()));
   desk = await GoalDesk.open(stack);
   logs = await SessionLogs.open(stack);

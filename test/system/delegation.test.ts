@@ -79,7 +79,7 @@ let desk: GoalDesk;
 let logs: SessionLogs;
 
 async function anotherHost(): Promise<LiveHost> {
-  const host = new LiveHost({ stack, catalog });
+  const host = new LiveHost({ stack, eventStore: false, catalog });
   hosts.push(host);
   await host.ready(240_000);
   return host;

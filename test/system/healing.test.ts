@@ -32,7 +32,12 @@ let log: LogPort;
 
 beforeAll(async () => {
   const catalog = [examples, directory.path];
-  host = new LiveHost({ stack, catalog, env: { LONGREIN_WORKSPACE: workspace } });
+  host = new LiveHost({
+    stack,
+    eventStore: false,
+    catalog,
+    env: { LONGREIN_WORKSPACE: workspace },
+  });
   await host.ready(240_000);
   desk = await GoalDesk.open(stack);
   logs = await SessionLogs.open(stack);

@@ -41,7 +41,7 @@ function newHost(): LiveHost {
     LONGREIN_TEST_DIES_OF: `planner ${session}`,
     LONGREIN_SESSION_TIMEOUT_MS: '6000',
   };
-  const host = new LiveHost({ stack, env, entry: 'mortal-host' });
+  const host = new LiveHost({ stack, env, entry: 'mortal-host', eventStore: false });
   hosts.push(host);
   return host;
 }

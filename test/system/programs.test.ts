@@ -21,7 +21,7 @@ async function run(goal: Parameters<Harness['run']>[0]) {
 }
 
 beforeAll(async () => {
-  host = await new LiveHost({ stack }).ready();
+  host = await new LiveHost({ stack, eventStore: false }).ready();
   harness = new Harness({ brokers: stack.brokers });
 });
 afterAll(async () => {

@@ -37,7 +37,11 @@ async function eventsOfSession(session: string): Promise<readonly SeenEvent[]> {
 }
 
 beforeAll(async () => {
-  host = await new LiveHost({ stack, catalog: [examples, directory.path] }).ready();
+  host = await new LiveHost({
+    stack,
+    eventStore: false,
+    catalog: [examples, directory.path],
+  }).ready();
   const desk = await GoalDesk.open(stack);
   const logs = await SessionLogs.open(stack);
   result = await desk.result(await desk.submit({ plan: 'what-is-it' }));

@@ -98,7 +98,11 @@ let host: LiveHost;
 let desk: GoalDesk;
 
 beforeAll(async () => {
-  host = await new LiveHost({ stack, catalog: [fixture('catalog'), directory.path] }).ready();
+  host = await new LiveHost({
+    stack,
+    eventStore: false,
+    catalog: [fixture('catalog'), directory.path],
+  }).ready();
   desk = await GoalDesk.open(stack);
 });
 afterAll(async () => {

@@ -178,7 +178,7 @@ beforeAll(async () => {
     LONGREIN_PROVIDERS_FILE: join(catalog.path, 'providers.yaml'),
     LONGREIN_PRICES_FILE: join(catalog.path, 'prices.yaml'),
   };
-  const options = { stack, catalog: [catalog.path], env };
+  const options = { stack, eventStore: false, catalog: [catalog.path], env };
   hosts = [new LiveHost(options), new LiveHost(options)];
   await Promise.all(hosts.map((host) => host.ready()));
   desk = await GoalDesk.open(stack);

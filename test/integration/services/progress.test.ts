@@ -25,7 +25,11 @@ output: { kind: collect }
 });
 let host: LiveHost;
 beforeAll(async () => {
-  host = await new LiveHost({ stack, catalog: [fixture('catalog'), directory.path] }).ready();
+  host = await new LiveHost({
+    stack,
+    eventStore: false,
+    catalog: [fixture('catalog'), directory.path],
+  }).ready();
 });
 afterAll(async () => {
   await host.remove();

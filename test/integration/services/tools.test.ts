@@ -9,7 +9,7 @@ import { stackUnderTest } from '../../support/live-stack.ts';
 import { type SessionLog, SessionLogs } from '../../support/session-log.ts';
 
 const stack = stackUnderTest();
-const host = new LiveHost({ stack });
+const host = new LiveHost({ stack, eventStore: false });
 let desk: GoalDesk;
 let sessions: SessionLogs;
 

@@ -6,7 +6,7 @@ import { LiveHost } from '../../../support/live-hosts.ts';
 import { stackUnderTest } from '../../../support/live-stack.ts';
 
 const stack = stackUnderTest();
-const host = new LiveHost({ stack });
+const host = new LiveHost({ stack, eventStore: false });
 let desk: GoalDesk;
 
 beforeAll(async () => {

@@ -23,7 +23,7 @@ tasks: [{ id: one, pool: ${pool}, agent: counter, input: { counter: narrow, wait
 output: { kind: collect }
 `,
 });
-const options = { stack, catalog: [fixture('catalog'), directory.path] };
+const options = { stack, eventStore: false, catalog: [fixture('catalog'), directory.path] };
 let hosts: LiveHost[];
 
 beforeAll(async () => {
