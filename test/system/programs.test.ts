@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Harness } from '../../services/client/index.ts';
 import { blocksOf, runProgram } from '../support/document-example.ts';
+import { filesOfDocument, temporaryCatalog } from '../support/document-files.ts';
 import { LiveHost } from '../support/live-hosts.ts';
-import { stackUnderTest } from '../support/live-stack.ts';
+import { examples, stackUnderTest } from '../support/live-stack.ts';
 import { expectVerified } from '../support/session-proof.ts';
 
 /** What other programs do with a running Longrein, and all that the documents and examples promise them. */
@@ -20,26 +21,56 @@ async function run(goal: Parameters<Harness['run']>[0]) {
   return result;
 }
 
+const documented = temporaryCatalog(filesOfDocument('docs/client.md'));
+
 beforeAll(async () => {
-  host = await new LiveHost({ stack, eventStore: false }).ready();
+  host = await new LiveHost({
+    ...{ stack, catalog: [examples, documented.path], eventStore: false },
+  }).ready();
   harness = new Harness({ brokers: stack.brokers });
 });
 afterAll(async () => {
   await harness.close();
   await host.remove();
+  documented.remove();
 });
 
 describe('the client', () => {
+  const [whole = '', more = '', parts = ''] = blocksOf('client.md', 'js');
+  const env = { LONGREIN_BROKERS: stack.brokers.join(',') };
+
+  it('asks in one call for what no plan is named for, as docs/client.md shows', async () => {
+    const { status, lines, err } = await runProgram('one-call', whole, env);
+    expect(err).toBe('');
+    expect(lines.slice(0, 2).sort()).toEqual(['done: doubts', 'done: facts']);
+    expect(lines.slice(2)).toEqual([
+      'done: answer',
+      'Should we move our build to Node 22?',
+      '- List what is known. service: shop, release: Node 20',
+      '- List what speaks against it. service: shop, release: Node 20',
+      '(Written by the scripted provider; no model was asked.)',
+    ]);
+    expect(status).toBe(0);
+  });
+
   it('does in a process of its own what docs/client.md shows', async () => {
-    const [code = ''] = blocksOf('client.md', 'js');
-    const env = { LONGREIN_BROKERS: stack.brokers.join(',') };
-    const { status, lines, err } = await runProgram('client', code, env);
+    const { status, lines, err } = await runProgram('client', more, env);
     expect(err).toBe('');
     expect(lines.filter((line) => line.startsWith('done: '))).toHaveLength(7);
     expect(lines.slice(7)).toEqual([
       'completed longrein',
       'true completed',
       expect.stringMatching(/^[A-Z_]+ read$/) as string,
+    ]);
+    expect(status).toBe(0);
+  });
+
+  it('hears of the parts as docs/client.md shows', async () => {
+    const { status, lines, err } = await runProgram('parts', parts, env);
+    expect(err).toBe('');
+    // The last part of all comes with the result.
+    expect(lines).toEqual([
+      expect.stringMatching(/^(facts|doubts) 1 List what .* Nothing was given\.$/),
     ]);
     expect(status).toBe(0);
   });
