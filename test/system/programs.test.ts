@@ -46,8 +46,8 @@ describe('the client', () => {
     expect(lines.slice(2)).toEqual([
       'done: answer',
       'Should we move our build to Node 22?',
-      '- List what is known. service: shop, release: Node 20',
-      '- List what speaks against it. service: shop, release: Node 20',
+      '- List what is known. release: Node 20, service: shop',
+      '- List what speaks against it. release: Node 20, service: shop',
       '(Written by the scripted provider; no model was asked.)',
     ]);
     expect(status).toBe(0);
@@ -69,9 +69,7 @@ describe('the client', () => {
     const { status, lines, err } = await runProgram('parts', parts, env);
     expect(err).toBe('');
     // The last part of all comes with the result.
-    expect(lines).toEqual([
-      expect.stringMatching(/^(facts|doubts) 1 List what .* Nothing was given\.$/),
-    ]);
+    expect(lines).toEqual(['facts 1 List what is known. Nothing was given.']);
     expect(status).toBe(0);
   });
 });

@@ -205,6 +205,15 @@ describe('review', () => {
   );
 });
 
+const paidCall = (costNanoUsd: number) => {
+  const data = {
+    ...{ call: 'call_1', claim: 'rec#0', provider: 'paid', model: 'paid/one' },
+    ...{ finishReason: 'stop' as const, inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 },
+    ...{ costNanoUsd, durationMs: 1, priceVersion: 'x', fromCache: false },
+  };
+  return event('model.completed', data as never, { message: text('Yes.') });
+};
+
 describe('loop', () => {
   const looped = (loop: Loop) => {
     const input = { iteration: '=iteration', previous: '=previous' };
@@ -244,6 +253,28 @@ describe('loop', () => {
     bench.fire('supervisor/task/watch/1');
     expect(tasksOf(bench)).toEqual(['task.cancelled watch:1 1', 'task.completed watch 1']);
     expect(outputOf(bench)).toEqual({ iterations: 1, exit: 'deadline', last: null });
+  });
+
+  it('ends with the iteration in which its sum is spent; what came before it does not count', () => {
+    const spend = (bench: SupervisorBench, costNanoUsd: number) =>
+      bench.append([paidCall(costNanoUsd)], 'input');
+    const loop: Loop = { wake: {}, exit: { budgetNanoUsd: 100 } };
+    const bench = runningSession(
+      aPlan([aTask('ahead'), aTask('watch', { loop, needs: ['ahead'] })]),
+    );
+    bench.decide();
+    spend(bench, 500);
+    done(bench, 'ahead', 'there');
+    expect(tasksOf(bench)).toContain('task.scheduled watch:1 1');
+    spend(bench, 99);
+    done(bench, 'watch:1', 'one');
+    expect(tasksOf(bench)).toContain('task.scheduled watch:2 1');
+    spend(bench, 1);
+    // An iteration that has begun goes on.
+    expect(tasksOf(bench)).toEqual([]);
+    done(bench, 'watch:2', 'two');
+    expect(tasksOf(bench)).toEqual(['task.completed watch 1']);
+    expect(outputOf(bench)).toEqual({ iterations: 2, exit: 'budget', last: 'two' });
   });
 });
 
