@@ -134,7 +134,7 @@ test('whatever the order of turns, losses, answers and ends, the rules of work h
     }),
     { numRuns: 150 },
   );
-}, 120_000);
+});
 
 test('an undisturbed session completes all its tasks', () => {
   const { bench } = run([]);

@@ -32,7 +32,7 @@ beforeAll(async () => {
     run = await runSchedule(scheduleOf(seed));
     if (hasAll(run)) return;
   }
-}, 60_000);
+});
 
 const withHistory = (changed: Partial<History>): Run => ({
   ...run,

@@ -120,7 +120,7 @@ function attemptsIn(world: SessionWorld): ReadonlyMap<string, number> {
 const endings = new Set(['session.completed', 'session.failed', 'session.cancelled']);
 const parameters = { numRuns: 100 };
 
-describe('planner, supervisor and aggregator together', { timeout: 120_000 }, () => {
+describe('planner, supervisor and aggregator together', () => {
   it('end every session with one ending, one result that says the same, and a closed log', () => {
     fc.assert(
       fc.property(runs, (run) => {

@@ -59,7 +59,7 @@ describe('a fork of a session that waits for a place', () => {
     );
     expect(await mostAtOnce(world, goals)).toMatchObject({ all: 1 });
     expect(await desk.verified(session)).toMatchObject({ identical: true, complete: true });
-  }, 60_000);
+  });
 });
 
 describe('a fork of a session that has a place', () => {
@@ -79,5 +79,5 @@ describe('a fork of a session that has a place', () => {
     expect(await desk.verified(session)).toMatchObject({ identical: true, complete: true });
     const next = await desk.ended(publish('fourth').session);
     expect(next.entries.map(({ event }) => event.type)).toContain('session.completed');
-  }, 60_000);
+  });
 });

@@ -119,7 +119,7 @@ describe('the guide', () => {
     );
     expect(of('diff')).toMatch(/status +failed, TOOL_BROKE +completed/);
     expect(of('verify for-others.jsonl')).toContain('some of it by hash only');
-  }, 120_000);
+  });
 });
 
 const calls: Readonly<Record<string, readonly string[]>> = {

@@ -171,7 +171,7 @@ test('over two hosts and four partitions no more run than the pool and the tenan
   expect([given.length, back.length]).toEqual([12, 12]);
   expect(proof.all('slot.granted').at(-1)?.data).toMatchObject({ waiting: 0 });
   expect(proof.judged.core.meta.tenant).toBe('longrein');
-}, 60_000);
+});
 
 test('a host that is killed strands no place, and no limit is passed by who takes over', async () => {
   const { world, published } = await played(6);
@@ -189,7 +189,7 @@ test('a host that is killed strands no place, and no limit is passed by who take
   );
   expect(new Set(back)).toEqual(new Set(given));
   expect(proof.all('slot.expired')).toEqual([]);
-}, 60_000);
+});
 
 test('a pool without limits is asked nothing', async () => {
   const { world } = await played(0);
