@@ -1,4 +1,4 @@
--- How long tool calls waited before they ran: for the guard, for people, for a free runner.
+-- How long tool calls waited before they ran: for the guard, for a free runner. People are another question.
 SELECT
   tool,
   count() AS tries,

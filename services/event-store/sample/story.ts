@@ -3,6 +3,7 @@ import { sessionId } from '../../chassis/protocol/ids.ts';
 import { modelCall, toolCall, type Work } from './calls.ts';
 import { labelSets, people, type SampleAgent, sampleAgents, sampleTenants } from './company.ts';
 import type { Dice } from './dice.ts';
+import { asksPeople, tellQuestion, waitsForPeople } from './questions.ts';
 import type { Owner, Script } from './script.ts';
 
 export type Story = Readonly<{
@@ -41,6 +42,7 @@ export function tellSession(story: Story): void {
     const last = index === agents.length - 1;
     const fails = last && end === 'failed';
     atMs = tellTask({ ...story, owner, agent, fails, startsAtMs: atMs });
+    if (waitsForPeople(number, story.runs)) break;
     if (last && end === 'cancelled') break;
   }
   tellEnd({ ...story, owner, end, atMs });
@@ -73,7 +75,8 @@ type TaskStory = Story &
 function tellTask(story: TaskStory): number {
   const { script, owner, agent, fails, dice } = story;
   const task = agent.name;
-  const tries = fails || dice.chance(0.07) ? 2 : 1;
+  const isTriedAgain = !waitsForPeople(story.number, story.runs) && (fails || dice.chance(0.07));
+  const tries = isTriedAgain ? 2 : 1;
   let atMs = story.startsAtMs;
   for (let attempt = 1; attempt <= tries; attempt += 1) {
     const isLast = attempt === tries;
@@ -121,6 +124,14 @@ function tellTry(story: TaskStory, { task, attempt, atMs, fails }: Try): number 
   script.turn(owner, startsAtMs, ['worker-pool', created, started]);
   const place = { agentId, task, attempt, step: 0, calls: 0, atMs: startsAtMs + 5 };
   const work: Work = { script, owner, dice, agent, ...place };
+  const isOpen = waitsForPeople(story.number, story.runs);
+  if (attempt === 1 && (isOpen || asksPeople(story.number))) {
+    const { name } = agent;
+    const asking = { script, owner, number: story.number, name, agent: agentId, task, attempt };
+    const goesOnAtMs = tellQuestion({ ...asking, atMs: work.atMs }, isOpen);
+    if (goesOnAtMs === undefined) return work.atMs;
+    work.atMs = goesOnAtMs;
+  }
   takeSteps(work);
   const ended = fails
     ? event(

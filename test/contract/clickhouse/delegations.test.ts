@@ -6,7 +6,7 @@ import type { EventRow } from '../../../services/event-store/row.ts';
 import { ClickHouseUnderTest } from '../../support/clickhouse-under-test.ts';
 import { eventRow } from '../../support/event-rows.ts';
 
-/** Who gave work to whom, against LONGREIN_CLICKHOUSE_URL or the embedded engine. */
+/** Who gave work to whom, and who waited for people, against LONGREIN_CLICKHOUSE_URL or the embedded engine. */
 vi.setConfig({ testTimeout: 60_000 });
 
 let server: ClickHouseUnderTest;
@@ -66,6 +66,67 @@ test('a piece of work costs what was spent for it and for what it was given on t
     {
       ...{ ...chief, task_id: 'one/2', by_task_id: 'one', agent_type: 'worker', kind: 'handoff' },
       ...{ depth: 1, status: 'running', aside: 0, cost: 0 },
+    },
+  ]);
+});
+
+test('a question waited until it was settled, at the latest until its session ended', async () => {
+  const asked = (question: string, more: object = {}): Partial<EventRow> => ({
+    ...{ type: 'person.asked', taskId: 'one', agentId: 'agt', agentType: 'clerk', attempt: 1 },
+    ...{ step: 2, data: JSON.stringify({ question, about: 'question', ...more }) },
+  });
+  const settled = (question: string, more: object): Partial<EventRow> => ({
+    ...{ type: 'person.settled', data: JSON.stringify({ question, ...more }) },
+  });
+  const escalated = { question: 'q1', to: 'boss', dueAtMs: Date.UTC(2026, 4, 2) };
+  const rows: readonly (readonly [session: string, afterMs: number, Partial<EventRow>])[] = [
+    ['waits', 0, { type: 'session.opened' }],
+    ['waits', 0, asked('q1', { to: 'desk', root: 'above', dueAtMs: 5 })],
+    ['waits', 10, { type: 'person.escalated', data: JSON.stringify(escalated) }],
+    ['waits', 20, asked('q2', { about: 'budget', amountNanoUsd: 500 })],
+    ['waits', 90, settled('q1', { outcome: 'answered', decision: 'denied', answeredBy: 'li' })],
+    ['waits', 95, { ...settled('q2', { outcome: 'default' }), effective: false }],
+    ['ended', 0, { type: 'session.opened' }],
+    ['ended', 5, asked('q3')],
+    ['ended', 700, { type: 'session.failed' }],
+  ];
+  const tenant = `tenant-${randomUUID()}`;
+  const startMs = Date.UTC(2026, 4, 1);
+  const all = rows.map(([sessionId, afterMs, row], offset) =>
+    eventRow({
+      tenantId: tenant,
+      sessionId,
+      atMs: startMs + afterMs,
+      kind: 'turn',
+      offset,
+      ...row,
+    }),
+  );
+  await table.insertBatch(all, randomUUID());
+  const answer = await client.query({
+    query: `SELECT question_id, root_session_id, about, asked_of, escalations, status, decision,
+        answered_by, toInt32(waited_ms) AS waited, toString(due_at) AS due, agent_type, step,
+        toUInt32(amount_nano_usd) AS amount
+      FROM longrein.questions WHERE tenant_id = {tenant:String} ORDER BY question_id`,
+    query_params: { tenant },
+    format: 'JSONEachRow',
+  });
+  const who = { agent_type: 'clerk', step: 2 };
+  expect(await answer.json()).toEqual([
+    {
+      ...{ ...who, question_id: 'q1', root_session_id: 'above', about: 'question' },
+      ...{ asked_of: 'boss', escalations: 1, status: 'answered', decision: 'denied', amount: 0 },
+      ...{ answered_by: 'li', waited: 90, due: '2026-05-02 00:00:00.000' },
+    },
+    {
+      ...{ ...who, question_id: 'q2', root_session_id: 'waits', about: 'budget', amount: 500 },
+      ...{ asked_of: '', escalations: 0, status: 'open', decision: '', answered_by: '' },
+      ...{ waited: null, due: null },
+    },
+    {
+      ...{ ...who, question_id: 'q3', root_session_id: 'ended', about: 'question', amount: 0 },
+      ...{ asked_of: '', escalations: 0, status: 'withdrawn', decision: '', answered_by: '' },
+      ...{ waited: 695, due: null },
     },
   ]);
 });

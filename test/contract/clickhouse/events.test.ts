@@ -278,7 +278,7 @@ describe('views', () => {
     const query = `SELECT table || '.' || name AS name FROM system.columns
       WHERE database = 'longrein' AND comment = ''
         AND table IN ('sessions', 'tasks', 'agent_steps', 'model_calls', 'tool_calls', 'events',
-          'sandbox_runs', 'costs_hourly', 'delegations', 'pool_load', 'pools_now', 'late_outcomes')`;
+          'sandbox_runs', 'costs_hourly', 'delegations', 'questions', 'pool_load', 'pools_now', 'late_outcomes')`;
     expect(await all(query)).toEqual([]);
   });
 });

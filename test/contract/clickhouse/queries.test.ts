@@ -25,6 +25,7 @@ const dictionaryTables = [
   ...[
     'child_sessions',
     'delegations',
+    'questions',
     'pool_load',
     'pools_now',
     'costs_hourly',
@@ -121,6 +122,27 @@ test('sums by different ways are the same money, to the nano-USD', async () => {
   const usd = `SELECT toString(toDecimal128(sum(cost_usd) * 1000000000, 0))
     FROM longrein.sessions WHERE ${where}`;
   expect(await one(usd)).toBe(raw);
+});
+
+test('what agents and models brought adds up to what the tenants brought', async () => {
+  const named = (name: string) => {
+    const query = readReadyQueries().find((one) => one.name === name);
+    if (query === undefined) throw new Error(`no query ${name}`);
+    const given = { tenant: '', sinceMs, untilMs: untilMs + dayMs, more: {} };
+    return { sql: query.sql, values: parametersFor(query, given) };
+  };
+  const brought = async (name: string): Promise<number> => {
+    const { sql, values } = named(name);
+    const [row] = await rowsOf(`SELECT sum(toFloat64(value_usd)) FROM (${sql})`, values);
+    return Number((row as unknown[])[0]);
+  };
+  const whole = await brought('return-by-tenant');
+  expect(whole).toBeGreaterThan(1);
+  for (const name of ['return-by-agent', 'return-by-model'])
+    expect(await brought(name), name).toBeCloseTo(whole, 4);
+  const ofTools = await brought('return-by-tool');
+  expect(ofTools).toBeGreaterThan(1);
+  expect(ofTools, 'steps that called no tool brought the rest').toBeLessThan(whole);
 });
 
 describe('documents and dashboards', () => {
