@@ -6,6 +6,8 @@ import { failureKeeping } from '../../dist/services/console/cli/failure-keeping.
 import { factoriesOf } from '../../dist/services/main.js';
 
 const config = readRuntimeConfig();
-const pools = readCatalog(config).pools.map((pool) => pool.name);
+const catalog = readCatalog(config);
+const pools = catalog.pools.map((pool) => pool.name);
 const clickhouse = config.clickhouseUrl !== undefined;
-await mainHost(factoriesOf(process.argv.slice(2), { pools, clickhouse, failures: failureKeeping }));
+const installation = { pools, clickhouse, failures: failureKeeping };
+await mainHost(factoriesOf(process.argv.slice(2), installation), {}, catalog);

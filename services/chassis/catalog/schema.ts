@@ -3,7 +3,12 @@
  * how files refer to one another: that is in the rules.
  */
 
-import { Ajv2020, type ErrorObject, type SchemaObject } from 'ajv/dist/2020.js';
+import {
+  Ajv2020,
+  type ErrorObject,
+  type SchemaObject,
+  type ValidateFunction,
+} from 'ajv/dist/2020.js';
 import agentSchema from '../../../schemas/definitions/agent.v1.json' with { type: 'json' };
 import type { GoalRule } from '../../../schemas/definitions/goal-rule.ts';
 import goalRulesSchema from '../../../schemas/definitions/goal-rules.v1.json' with { type: 'json' };
@@ -40,7 +45,7 @@ export type DefinitionReaders = Readonly<{
 
 let compiled: DefinitionReaders | undefined;
 
-/** The readers; compiled once, because it takes some tens of milliseconds and never differs. */
+/** The readers; each compiled once, at the first file of its kind: it takes some tens of milliseconds and never differs. */
 export function definitionReaders(): DefinitionReaders {
   compiled ??= createDefinitionReaders();
   return compiled;
@@ -53,11 +58,14 @@ function createDefinitionReaders(): DefinitionReaders {
     allErrors: true,
     verbose: true,
     discriminator: true,
+    // A validator runs over a few files: making it shorter first takes longer than they do.
+    code: { optimize: false },
   });
   const reader = <T>(schema: SchemaObject): Reader<T> => {
-    const validate = ajv.compile<T>(schema);
+    let validate: ValidateFunction<T> | undefined;
     return (value) => {
       const candidate: unknown = value;
+      validate ??= ajv.compile<T>(schema);
       if (validate(candidate)) return { value: candidate };
       const errors = validate.errors ?? [];
       return { violations: errors.flatMap((error) => violationsOf(error, value)) };

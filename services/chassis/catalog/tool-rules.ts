@@ -22,7 +22,8 @@ export function schemaCheck(): SchemaCheck {
 
 /** Strict: a keyword that is spelled wrong would let every argument pass. */
 function createSchemaCheck(): SchemaCheck {
-  const ajv = new Ajv2020({ strict: true });
+  // What is compiled here never runs.
+  const ajv = new Ajv2020({ strict: true, code: { optimize: false } });
   return (schema) => {
     try {
       ajv.compile(schema);

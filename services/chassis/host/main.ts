@@ -1,3 +1,4 @@
+import type { Catalog } from '../catalog/catalog.ts';
 import { type RuntimeConfig, readRuntimeConfig } from '../config/runtime-config.ts';
 import { LongreinError, toError } from '../errors.ts';
 import { runHost } from './run-host.ts';
@@ -17,16 +18,18 @@ function end(error: Error): never {
 /**
  * The whole life of a host process: start, say `{"event":"ready"}` on standard output, stop on SIGTERM or SIGINT within
  * ten seconds. A fatal error ends it with status 1 and a message; who runs it starts it again. `changes` go over what the
- * environment says.
+ * environment says; `catalog` is what whoever calls has read of it already.
  */
 export async function mainHost(
   factories: readonly ServiceFactory[],
   changes: Partial<RuntimeConfig> = {},
+  catalog?: Catalog,
 ): Promise<void> {
   process.on('unhandledRejection', (reason) => end(toError(reason)));
   process.on('uncaughtException', end);
-  const running = await runHost({ ...readRuntimeConfig(), ...changes }, factories, end).catch(
-    (thrown: unknown) => end(toError(thrown)),
+  const config = { ...readRuntimeConfig(), ...changes };
+  const running = await runHost(config, factories, end, catalog).catch((thrown: unknown) =>
+    end(toError(thrown)),
   );
   let stopping = false;
   const stop = (): void => {

@@ -114,15 +114,15 @@ async function untilReady(host: Host): Promise<void> {
   while (!host.ready) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Starts one host with these services. Used by every service's main and by `longrein start`. */
+/** Starts one host with these services. Used by every service's main and by `longrein start`, which has read the catalog. */
 export async function runHost(
   config: RuntimeConfig,
   factories: readonly ServiceFactory[],
   onFatal: (error: LongreinError) => void,
+  catalog: Catalog = readCatalog(config),
 ): Promise<RunningHost> {
   const logger = createLogger(config.logLevel, { host: config.host }, masksFrom(config.masksFile));
   ablate(config, logger);
-  const catalog = readCatalog(config);
   const telemetry = await HostTelemetry.start(config, config.release ?? release);
   const { ports, lanes } = await connect(config, logger, telemetry);
   const context = { config, catalog, ports, lanes, onFatal };

@@ -19,10 +19,12 @@ export const start: CommandSpec = {
     const { readCatalog } = await import('../../../chassis/host/run-host.ts');
     const { mainHost } = await import('../../../chassis/host/main.ts');
     const config = readRuntimeConfig(call.environment);
-    const pools = readCatalog(config).pools.map((pool) => pool.name);
+    const catalog = readCatalog(config);
+    const pools = catalog.pools.map((pool) => pool.name);
     const clickhouse = config.clickhouseUrl !== undefined;
     const { failureKeeping } = await import('../failure-keeping.ts');
-    await mainHost(factoriesOf(call.args, { pools, clickhouse, failures: failureKeeping }));
+    const factories = factoriesOf(call.args, { pools, clickhouse, failures: failureKeeping });
+    await mainHost(factories, {}, catalog);
     // From here on the host ends the process itself.
     return await new Promise<never>(() => undefined);
   },
