@@ -9,7 +9,7 @@ import type { Bounds, LogPort, LogRecord, PartitionName, Reader } from '../chass
 import { goalLogId } from '../chassis/protocol/ids.ts';
 import { type Cursor, type Place, writeCursor } from './cursor.ts';
 import { FeedBrokenError } from './errors.ts';
-import { boundsOf } from './publish.ts';
+import { boundsOf, partitionsOf } from './publish.ts';
 import { bodyOfRecord } from './record-body.ts';
 import type { GoalResult } from './result.ts';
 import { SessionFold } from './session-fold.ts';
@@ -55,23 +55,23 @@ export class Feed {
 
   /** When it resolves, nothing that is written from now on is missed. */
   async open(): Promise<void> {
-    const { session, laneTopics, start } = this.options;
-    const bounds = await this.boundsOfAll([keysTopic, resultsTopic, ...laneTopics]);
-    const at = (topic: string, key: string): PartitionName => ({
-      topic,
-      partition: partitionOf(key, bounds.get(topic)?.size ?? 1),
-    });
+    const { log, session, laneTopics, start } = this.options;
+    const at = async (
+      topic: string,
+      key: string,
+      listener: Listener,
+    ): Promise<[PartitionName, Listener]> => {
+      const partition = partitionOf(key, await partitionsOf(log, topic));
+      return [{ topic, partition }, listener];
+    };
     const goalLog = goalLogId(session);
-    const listeners: [PartitionName, Listener][] = [
-      [at(keysTopic, goalLog), this.logListener(goalLog, 'goal')],
-      [at(resultsTopic, session), this.resultListener()],
-      ...laneTopics.map((topic): [PartitionName, Listener] => [
-        at(topic, session),
-        this.logListener(session, 'session'),
-      ]),
-    ];
+    const listeners = await Promise.all([
+      at(keysTopic, goalLog, this.logListener(goalLog, 'goal')),
+      at(resultsTopic, session, this.resultListener()),
+      ...laneTopics.map((topic) => at(topic, session, this.logListener(session, 'session'))),
+    ]);
     if (start === 'now') await this.openAtEnd(listeners);
-    else await this.openInPast(listeners, bounds, start === 'start' ? undefined : start);
+    else await this.openInPast(listeners, start === 'start' ? undefined : start);
   }
 
   /** Where somebody stands who saw nothing yet. */
@@ -86,7 +86,8 @@ export class Feed {
 
   private async boundsOfAll(topics: readonly string[]) {
     const { log } = this.options;
-    const all = topics.map(async (topic) => [topic, await boundsOf(log, topic)] as const);
+    const each = [...new Set(topics)];
+    const all = each.map(async (topic) => [topic, await boundsOf(log, topic)] as const);
     return new Map<string, ReadonlyMap<number, Bounds>>(await Promise.all(all));
   }
 
@@ -103,9 +104,9 @@ export class Feed {
 
   private async openInPast(
     listeners: readonly [PartitionName, Listener][],
-    bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
     cursor: Cursor | undefined,
   ): Promise<void> {
+    const bounds = await this.boundsOfAll(listeners.map(([{ topic }]) => topic));
     const table = new Map(listeners.map(([at, listener]) => [nameOf(at), listener]));
     const reader: Reader = await this.options.log.reader({
       onRecords: (at, records) => {

@@ -1,4 +1,3 @@
-import { everyLaneTopic, readLaneTable } from '../chassis/host/read-lane-table.ts';
 import { createKafkaLog, type KafkaLogOptions } from '../chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../chassis/log/port.ts';
 import { type ApprovalDecision, type ApprovalOptions, publishDecision } from './approval.ts';
@@ -8,6 +7,7 @@ import { endingOf, HarnessClosedError } from './errors.ts';
 import type { FeedStart } from './feed.ts';
 import { type GoalName, sessionOf } from './goal-name.ts';
 import { type GoalRequest, type NamedGoal, nameGoal } from './goal-request.ts';
+import { LaneTopics } from './lane-topics.ts';
 import { type Published, publishGoal } from './publish.ts';
 import type { GoalResult } from './result.ts';
 import { Session } from './session.ts';
@@ -39,14 +39,11 @@ export type Submitted = Readonly<{
   published: Published;
 }>;
 
-/** For how long the topics of the lanes are taken as known: a rescale adds some. */
-const lanesFreshMs = 10_000;
-
 export class Harness {
   private readonly log: LogPort;
   private readonly ownsLog: boolean;
   private readonly tail: Tail;
-  private lanes: { readonly topics: Promise<readonly string[]>; readonly atMs: number } | undefined;
+  private readonly lanes: LaneTopics;
   private closed = false;
 
   /** Connects when first used. Throws LongreinError BROKER_ADDRESS_INVALID. */
@@ -57,6 +54,7 @@ export class Harness {
         ? options.log
         : createKafkaLog({ ...options, clientId: options.clientId ?? 'longrein-client' });
     this.tail = new Tail(this.log);
+    this.lanes = new LaneTopics(this.log, this.tail);
   }
 
   /**
@@ -160,7 +158,7 @@ export class Harness {
   ): Promise<Updates> {
     this.refuseClosed();
     const { log, tail } = this;
-    const updates = new Updates({ log, tail, session, start, laneTopics: await this.laneTopics() });
+    const updates = new Updates({ log, tail, session, start, laneTopics: await this.lanes.all() });
     try {
       await updates.open(onTokens);
     } catch (thrown) {
@@ -172,18 +170,5 @@ export class Harness {
 
   private refuseClosed(): void {
     if (this.closed) throw new HarnessClosedError();
-  }
-
-  private laneTopics(): Promise<readonly string[]> {
-    const nowMs = performance.now();
-    if (this.lanes === undefined || nowMs - this.lanes.atMs > lanesFreshMs) {
-      const topics = readLaneTable(this.log).then(everyLaneTopic);
-      this.lanes = { topics, atMs: nowMs };
-      // The next one asks again.
-      topics.catch(() => {
-        this.lanes = undefined;
-      });
-    }
-    return this.lanes.topics;
   }
 }

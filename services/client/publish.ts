@@ -27,7 +27,7 @@ export async function publish(
   message: { key: string; headers: Readonly<Record<string, string>>; body: object },
 ): Promise<Published> {
   const { key, headers, body } = message;
-  const at = { topic, partition: partitionOf(key, await countOf(log, topic)) };
+  const at = { topic, partition: partitionOf(key, await partitionsOf(log, topic)) };
   const record: OutgoingRecord = {
     key,
     headers: { 'content-type': 'application/json', ...headers },
@@ -37,10 +37,10 @@ export async function publish(
   return { ...at, offset: baseOffset };
 }
 
-/** The number of partitions of a topic never changes: it is asked for once per log. */
 const counts = new WeakMap<LogPort, Map<string, number>>();
 
-async function countOf(log: LogPort, topic: string): Promise<number> {
+/** The number of partitions of a topic, which never changes: it is asked for once per log. Throws StackEmptyError. */
+export async function partitionsOf(log: LogPort, topic: string): Promise<number> {
   const known = counts.get(log) ?? new Map<string, number>();
   counts.set(log, known);
   const count = known.get(topic) ?? (await boundsOf(log, topic)).size;

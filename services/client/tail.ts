@@ -72,11 +72,12 @@ export class Tail {
   }
 
   private connect(): Promise<Reader> {
-    const reader = this.log.reader({
-      onRecords: (at, records) => this.deliver(at, records),
-      onPartitionError: (at, error) => this.fail(at, toError(error)),
+    const handlers = {
+      onRecords: (at: PartitionName, records: readonly LogRecord[]) => this.deliver(at, records),
+      onPartitionError: (at: PartitionName, error: Error) => this.fail(at, toError(error)),
       onInterruption: () => undefined,
-    });
+    };
+    const reader = this.log.reader(handlers, { isPrompt: true });
     // The next one tries again.
     reader.catch(() => {
       this.reader = undefined;

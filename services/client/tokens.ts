@@ -3,7 +3,7 @@ import { tokensTopic } from '../../schemas/topics.ts';
 import { partitionOf } from '../chassis/log/partition.ts';
 import type { LogPort, LogRecord } from '../chassis/log/port.ts';
 import { StackEmptyError } from './errors.ts';
-import { boundsOf } from './publish.ts';
+import { partitionsOf } from './publish.ts';
 import { bodyOfRecord } from './record-body.ts';
 import type { Tail } from './tail.ts';
 
@@ -27,8 +27,7 @@ export async function hearTokens(
   onTokens: (tokens: ModelTokens) => void,
 ): Promise<() => void> {
   try {
-    const { size } = await boundsOf(log, tokensTopic);
-    const partition = partitionOf(session, size);
+    const partition = partitionOf(session, await partitionsOf(log, tokensTopic));
     const { stop } = await tail.listen(
       { topic: tokensTopic, partition },
       {

@@ -62,6 +62,8 @@ export type Reader = Readonly<{
 export type ReaderOptions = Readonly<{
   /** How long reading may rest after records came, in milliseconds: who is in no hurry reads more at a time. */
   restMs?: number;
+  /** A partition that is assigned is asked for at once, also where the request that waits would soon end by itself. */
+  isPrompt?: boolean;
 }>;
 
 export type ReaderHandlers = Readonly<{

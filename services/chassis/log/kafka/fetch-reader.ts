@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvariantError, LongreinError, toError } from '../../errors.ts';
 import { partitionKey, topicUnknown } from '../log-error.ts';
-import type { PartitionName, Reader, ReaderHandlers } from '../port.ts';
+import type { PartitionName, Reader, ReaderHandlers, ReaderOptions } from '../port.ts';
 import type { KafkaConnections } from './client.ts';
 import { Delivery } from './delivery.ts';
 import { Echo } from './echo.ts';
@@ -28,11 +28,7 @@ const LONGEST_PAUSE_MS = 2_000;
 /** A new topic is not known to every broker at once; after this time it does not exist. */
 const UNKNOWN_TOPIC_GRACE_MS = 10_000;
 
-export type FetchReaderOptions = Readonly<{
-  /** How long a fetch waits after an answer that brought records, in milliseconds. */
-  restMs: number;
-  onClosed(reader: Reader): void;
-}>;
+export type FetchReaderOptions = ReaderOptions & Readonly<{ onClosed(reader: Reader): void }>;
 
 export class FetchReader implements Reader {
   readonly #connections: KafkaConnections;
@@ -174,34 +170,37 @@ export class FetchReader implements Reader {
       return;
     }
     const wake = new Wake();
-    const poll = new LongPoll(() => this.#connections.cut(nodeId));
+    const poll = new LongPoll(() => this.#connections.cut(nodeId), this.#options.isPrompt);
     this.#loops.set(nodeId, { wake, poll, ended: this.#readFrom({ nodeId, wake, poll }) });
   }
 
   async #readFrom({ nodeId, wake, poll }: { nodeId: number; wake: Wake; poll: LongPoll }) {
     const from = { nodeId, poll, session: new FetchSession() };
     while (!this.#closed) {
-      const requested = this.#table.readableAt(nodeId);
-      if (requested.length === 0) await wake.wait();
-      else await this.#rest(await this.#readOnce(from, requested));
+      if (this.#table.readableAt(nodeId).length === 0) await wake.wait();
+      else await this.#rest(await this.#readOnce(from));
     }
   }
 
   /** After an answer of so many bytes. */
   async #rest(bytes: number): Promise<void> {
     if (bytes === 0 || bytes > BYTES_BUSY || this.#closed) return;
-    const restMs = Math.max(this.#options.restMs, this.#echo.restMs);
+    const restMs = Math.max(this.#options.restMs ?? 0, this.#echo.restMs);
     if (restMs > 0) await sleep(restMs);
   }
 
   /** Answers how many bytes came. */
-  async #readOnce(from: Source, requested: readonly Reading[]): Promise<number> {
+  async #readOnce(from: Source): Promise<number> {
     const { nodeId, poll, session } = from;
+    let requested: readonly Reading[] = [];
     try {
-      const waitMs = poll.begin(this.#table.somePaused);
-      const fetched = await this.#connections.use(nodeId, async (broker) =>
-        decodeFetchAnswer(await askFetch(broker, fetchRequest(waitMs, session.fields(requested)))),
-      );
+      const fetched = await this.#connections.use(nodeId, async (broker) => {
+        // Only now: what was assigned while the connection was made need not cut it.
+        requested = this.#table.readableAt(nodeId);
+        const waitMs = poll.begin(this.#table.somePaused);
+        const request = fetchRequest(waitMs, session.fields(requested));
+        return decodeFetchAnswer(await askFetch(broker, request));
+      });
       if (this.#closed || !session.answered(fetched)) return 0;
       if (fetched.errorCode !== 0) throw brokerAnswerError(fetched.errorCode, 'The fetch');
       const displaced = await this.#delivery.deliver(fetched.partitions, requested);
@@ -212,7 +211,8 @@ export class FetchReader implements Reader {
       return displaced.bytes;
     } catch (thrown) {
       session.reset();
-      if (!poll.interrupted && !this.#closed) this.#displace(requested, toError(thrown));
+      if (!poll.interrupted && !this.#closed)
+        this.#displace(this.#table.readableAt(nodeId), toError(thrown));
       return 0;
     } finally {
       poll.end();

@@ -91,12 +91,12 @@ class KafkaLog implements LogPort {
     return member;
   }
 
-  async reader(handlers: ReaderHandlers, { restMs = 0 }: ReaderOptions = {}): Promise<Reader> {
+  async reader(handlers: ReaderHandlers, options: ReaderOptions = {}): Promise<Reader> {
     const connections = await this.#reached(POLL_TIMEOUT_MS);
     const onClosed = (one: Reader): void => {
       this.#readers.delete(one);
     };
-    const reader = new FetchReader(connections, handlers, { restMs, onClosed });
+    const reader = new FetchReader(connections, handlers, { ...options, onClosed });
     this.#readers.add(reader);
     return reader;
   }

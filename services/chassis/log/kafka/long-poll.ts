@@ -9,19 +9,21 @@ const LONG_MS = 3_200;
 
 export class LongPoll {
   readonly #cut: () => void;
+  readonly #isPrompt: boolean;
   #waitMs = SHORT_MS;
   /** Undefined while no request waits. */
   #waiting: number | undefined;
   #interrupted = false;
 
-  constructor(cut: () => void) {
+  /** @param isPrompt Short waits are cut like long ones. */
+  constructor(cut: () => void, isPrompt = false) {
     this.#cut = cut;
+    this.#isPrompt = isPrompt;
   }
 
   /** A request goes out; how long it may wait, in milliseconds. While something is paused it will be wanted back soon. */
   begin(somePaused: boolean): number {
     if (somePaused) this.#waitMs = SHORT_MS;
-    this.#interrupted = false;
     this.#waiting = this.#waitMs;
     return this.#waitMs;
   }
@@ -34,18 +36,20 @@ export class LongPoll {
   /** The request has ended, however. */
   end(): void {
     this.#waiting = undefined;
+    this.#interrupted = false;
   }
 
-  /** Whether the last request was ended for what came meanwhile. */
+  /** Whether the request that is out was ended for what came meanwhile. */
   get interrupted(): boolean {
     return this.#interrupted;
   }
 
-  /** What is to be read has changed: a long wait ends, a short one ends soon by itself. */
+  /** What is to be read has changed: a long wait ends, a short one ends soon by itself unless that is not soon enough. */
   interrupt(): void {
     const waiting = this.#waiting;
     this.#waitMs = SHORT_MS;
-    if (waiting === undefined || waiting <= SHORT_MS || this.#interrupted) return;
+    if (waiting === undefined || this.#interrupted) return;
+    if (waiting <= SHORT_MS && !this.#isPrompt) return;
     this.#interrupted = true;
     this.#cut();
   }

@@ -179,7 +179,7 @@ export class KafkaTopics {
   ): Promise<[number, Bounds][]> {
     const list = (timestamp: string): Promise<Map<number, number>> =>
       this.#offsets(nodeId, topic, { partitions, timestamp });
-    const [lows, highs] = [await list(EARLIEST), await list(LATEST)];
+    const [lows, highs] = await Promise.all([list(EARLIEST), list(LATEST)]);
     return partitions.map((partition) => [
       partition,
       { low: lows.get(partition) ?? 0, high: highs.get(partition) ?? 0 },

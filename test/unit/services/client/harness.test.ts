@@ -61,6 +61,26 @@ describe('run', () => {
     expect(seen.filter((type) => order.includes(type))).toEqual(order);
   });
 
+  it('asks the log for nothing more once it reads where its goals are', async () => {
+    const small = await MemoryWorld.start({ partitions: 1 });
+    const log = small.connect('client');
+    const asked: string[] = [];
+    const one = new Harness({ log });
+    await small.during(one.run(echo));
+    const { bounds, reader } = log;
+    log.bounds = (topic) => {
+      asked.push(topic);
+      return bounds.call(log, topic);
+    };
+    log.reader = (handlers) => {
+      asked.push('a reader');
+      return reader.call(log, handlers);
+    };
+    expect(await small.during(one.run(echo))).toMatchObject({ status: 'completed' });
+    expect(asked).toEqual([]);
+    await one.close();
+  });
+
   it('throws what ended the goal, with the result', async () => {
     const rejected = await world.during(harness.run({ plan: 'nope' }).catch((error) => error));
     expect(rejected).toBeInstanceOf(GoalRejectedError);

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { LongPoll } from '../../../../../../services/chassis/log/kafka/long-poll.ts';
 
-function polling() {
+function polling(isPrompt = false) {
   let cuts = 0;
   const poll = new LongPoll(() => {
     cuts += 1;
-  });
+  }, isPrompt);
   /** One request that brought so many records; how long it was allowed to wait. */
   const ask = (records: number, somePaused = false): number => {
     const waitMs = poll.begin(somePaused);
@@ -60,4 +60,23 @@ it('lets a short wait end by itself, and cuts nothing where nothing waits', () =
   ask(0);
   poll.interrupt();
   expect(cuts()).toBe(0);
+});
+
+it('cuts a short wait too for a reader that is prompt', () => {
+  const { poll, cuts } = polling(true);
+  expect(poll.begin(false)).toBe(200);
+  poll.interrupt();
+  poll.interrupt();
+  expect(cuts()).toBe(1);
+  expect(poll.interrupted).toBe(true);
+});
+
+it('cuts nothing while the next request has not gone out: it will ask for all there is', () => {
+  const { poll, cuts } = polling(true);
+  poll.begin(false);
+  poll.interrupt();
+  poll.end();
+  expect(poll.interrupted).toBe(false);
+  poll.interrupt();
+  expect(cuts()).toBe(1);
 });
