@@ -51,7 +51,7 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('steps')) await agentSteps(config);
   if (wants('plans')) {
     scheduling();
-    await firstEvent(config);
+    await firstEvent(config, raw.hopMs);
   }
   if (wants('fairness')) await fairness(config);
   if (wants('store')) await storeRows(config);
