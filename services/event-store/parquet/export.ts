@@ -1,16 +1,17 @@
-import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { athenaTable, type ExportColumn, exportColumns, inFiles } from './event-columns.ts';
-import { type ExportFile, type Manifest, manifestName, manifestText, pathOf } from './layout.ts';
+import {
+  type ExportFile,
+  type Manifest,
+  manifestName,
+  manifestText,
+  parseManifest,
+  pathOf,
+} from './layout.ts';
+import { type ExportPlace, fullName, readWhole, writeText } from './place.ts';
 
 export type ExportWish = Readonly<{
-  /** A directory, or the https address of a place in a bucket, which ClickHouse itself writes to. */
-  to: string;
+  to: ExportPlace;
   /** Of one tenant; undefined: of all. */
   tenantId?: string | undefined;
   /** Days from, without the end, YYYY-MM-DD. */
@@ -23,28 +24,61 @@ export type ExportWish = Readonly<{
 
 type Piece = Pick<ExportFile, 'tenantId' | 'day' | 'part' | 'parts'>;
 
-/** One file by tenant and day, more where there are many rows; a manifest and a table for Athena. */
+/**
+ * One file by tenant and day, more where there are many rows; a manifest and a table for Athena. What an earlier export left
+ * of other days and tenants stays, and stays in the manifest. Returns what was written now. Throws EXPORT_BROKEN where the
+ * manifest that lies there is none of ours.
+ */
 export async function exportEvents(client: ClickHouseClient, wish: ExportWish): Promise<Manifest> {
   const columns = await exportColumns(client);
-  const isBucket = /^https?:\/\//.test(wish.to);
+  const before = await manifestIn(wish.to);
   const files: ExportFile[] = [];
   for (const piece of await piecesOf(client, wish)) {
     // Few sessions: no hash falls into this part.
     if (piece.parts > 1 && (await countRows(client, piece)) === 0) continue;
-    const file = isBucket
-      ? await toBucket(client, { piece, columns, wish })
-      : await toDirectory(client, { piece, columns, wish });
+    const file = await writePiece(client, { piece, columns, to: wish.to });
     wish.report(file);
     files.push(file);
   }
   const names = columns.map(({ name }) => name);
   const manifest: Manifest = { format: 'longrein-events', version: 1, columns: names, files };
-  if (!isBucket) {
-    await mkdir(wish.to, { recursive: true });
-    await writeFile(join(wish.to, manifestName), manifestText(manifest));
-    await writeFile(join(wish.to, 'athena.sql'), athenaTable(columns, 's3://BUCKET/PATH/'));
-  }
+  await conclude(wish.to, before, { manifest, columns });
   return manifest;
+}
+
+const dayOf = ({ tenantId, day }: ExportFile): string => JSON.stringify([tenantId, day]);
+
+async function manifestIn(place: ExportPlace): Promise<Manifest | undefined> {
+  const bytes = await readWhole(place, manifestName);
+  return bytes === undefined
+    ? undefined
+    : parseManifest(bytes.toString(), fullName(place, manifestName));
+}
+
+/** The manifest of all that lies there; files of the same days that this export has not written again go. */
+async function conclude(
+  to: ExportPlace,
+  before: Manifest | undefined,
+  { manifest, columns }: Readonly<{ manifest: Manifest; columns: readonly ExportColumn[] }>,
+): Promise<void> {
+  const days = new Set(manifest.files.map(dayOf));
+  const paths = new Set(manifest.files.map(({ path }) => path));
+  const [stale, kept] = [true, false].map((again) =>
+    (before?.files ?? []).filter(
+      (file) => days.has(dayOf(file)) === again && !paths.has(file.path),
+    ),
+  ) as [ExportFile[], ExportFile[]];
+  const older = (before?.columns ?? []).filter((name) => !manifest.columns.includes(name));
+  const whole = {
+    ...manifest,
+    columns: [...manifest.columns, ...older],
+    files: [...kept, ...manifest.files].sort((one, other) => (one.path < other.path ? -1 : 1)),
+  };
+  await writeText(to, manifestName, manifestText(whole));
+  const location = to.name.startsWith('s3://') ? `${to.name}/` : 's3://BUCKET/PATH/';
+  await writeText(to, 'athena.sql', athenaTable(columns, location));
+  // Athena would read them beside the new ones.
+  for (const { path } of stale) await to.remove(path);
 }
 
 async function piecesOf(client: ClickHouseClient, wish: ExportWish): Promise<readonly Piece[]> {
@@ -87,50 +121,17 @@ export const asInFiles = (columns: readonly ExportColumn[], from: string): strin
 const renamed = (columns: readonly ExportColumn[]): string =>
   asInFiles(columns, `longrein.events WHERE ${pieceWhere}`);
 
-type Writing = Readonly<{ piece: Piece; columns: readonly ExportColumn[]; wish: ExportWish }>;
+type Writing = Readonly<{ piece: Piece; columns: readonly ExportColumn[]; to: ExportPlace }>;
 
-async function toDirectory(
+async function writePiece(
   client: ClickHouseClient,
-  { piece, columns, wish }: Writing,
+  { piece, columns, to }: Writing,
 ): Promise<ExportFile> {
   const path = pathOf(piece);
-  const target = join(wish.to, path);
-  await mkdir(dirname(target), { recursive: true });
   const query = `${renamed(columns)} FORMAT Parquet`;
   const { stream } = await client.exec({ query, query_params: piece });
-  const written = await writeFileFrom(stream, target);
-  const rows = await countRows(client, piece);
-  return { path, ...piece, rows, ...written };
-}
-
-/** Puts the stream in place of the file, whole or not at all. Throws what the stream and the disk throw. */
-export async function writeFileFrom(
-  stream: Readable,
-  target: string,
-): Promise<Pick<ExportFile, 'bytes' | 'sha256'>> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const counted = new PassThrough();
-  counted.on('data', (chunk: Buffer) => {
-    hash.update(chunk);
-    bytes += chunk.length;
-  });
-  await pipeline(stream, counted, createWriteStream(`${target}.part`));
-  await rename(`${target}.part`, target);
-  return { bytes, sha256: hash.digest('hex') };
-}
-
-/** ClickHouse writes to the bucket, with the rights that it has there. */
-async function toBucket(
-  client: ClickHouseClient,
-  { piece, columns, wish }: Writing,
-): Promise<ExportFile> {
-  const path = pathOf(piece);
-  const url = `${wish.to.replace(/\/+$/, '')}/${path.replaceAll('%', '%25')}`;
-  const query = `INSERT INTO FUNCTION s3({url:String}, 'Parquet') ${renamed(columns)}
-    SETTINGS s3_truncate_on_insert = 1`;
-  await client.command({ query, query_params: { ...piece, url } });
-  return { path, ...piece, rows: await countRows(client, piece), bytes: 0, sha256: '' };
+  const written = await to.write(path, stream);
+  return { path, ...piece, rows: await countRows(client, piece), ...written };
 }
 
 export async function countRows(client: ClickHouseClient, piece: Piece): Promise<number> {

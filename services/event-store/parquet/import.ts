@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { LongreinError } from '../../chassis/errors.ts';
 import { countRows } from './export.ts';
 import { broken, type ExportFile, type Manifest, manifestName, parseManifest } from './layout.ts';
+import { type ExportPlace, fullName, readWhole } from './place.ts';
 
 export type ImportDone = Readonly<{ written: number; there: number; rows: number }>;
 
@@ -17,19 +15,19 @@ export type ImportDone = Readonly<{ written: number; there: number; rows: number
  */
 export async function importEvents(
   client: ClickHouseClient,
-  directory: string,
+  from: ExportPlace,
   report: (file: ExportFile, state: 'written' | 'there') => void,
 ): Promise<ImportDone> {
-  const manifest = await readManifest(directory);
+  const manifest = await readManifest(from);
   await checkColumns(client, manifest);
   // Nothing is written where anything is broken.
-  for (const file of manifest.files) await checkFile(directory, file);
+  for (const file of manifest.files) await checkFile(from, file);
   const done = { written: 0, there: 0, rows: 0 };
   for (const file of manifest.files) {
     const there = await countRows(client, file);
     if (there > 0 && there !== file.rows) throw overlaps(file, there);
     if (there === 0) {
-      await write(client, directory, { file, columns: manifest.columns });
+      await write(client, from, { file, columns: manifest.columns });
       done.written += 1;
       done.rows += file.rows;
     } else done.there += 1;
@@ -38,15 +36,12 @@ export async function importEvents(
   return done;
 }
 
-async function readManifest(directory: string): Promise<Manifest> {
-  const path = join(directory, manifestName);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    throw broken(`${path} cannot be read: this is no export, or not all of it`, cause);
-  }
-  return parseManifest(text, path);
+async function readManifest(from: ExportPlace): Promise<Manifest> {
+  const name = fullName(from, manifestName);
+  const bytes = await readWhole(from, manifestName);
+  if (bytes === undefined)
+    throw broken(`${name} is not there: this is no export, or not all of it`);
+  return parseManifest(bytes.toString(), name);
 }
 
 async function checkColumns(client: ClickHouseClient, { columns }: Manifest): Promise<void> {
@@ -59,10 +54,12 @@ async function checkColumns(client: ClickHouseClient, { columns }: Manifest): Pr
   throw new LongreinError('EXPORT_NEWER', message, { fix: 'Import it with the newer release.' });
 }
 
-async function checkFile(directory: string, { path, sha256 }: ExportFile): Promise<void> {
+async function checkFile(from: ExportPlace, { path, sha256 }: ExportFile): Promise<void> {
   const hash = createHash('sha256');
+  const stream = await from.open(path);
+  if (stream === undefined) throw broken(`${path} is not there`);
   try {
-    for await (const chunk of createReadStream(join(directory, path))) hash.update(chunk as Buffer);
+    for await (const chunk of stream) hash.update(chunk as Buffer);
   } catch (cause) {
     throw broken(`${path} cannot be read`, cause);
   }
@@ -79,10 +76,11 @@ function overlaps({ tenantId, day, rows }: ExportFile, there: number): LongreinE
 
 async function write(
   client: ClickHouseClient,
-  directory: string,
+  from: ExportPlace,
   { file, columns }: { file: ExportFile; columns: readonly string[] },
 ): Promise<void> {
-  const bytes = await readFile(join(directory, file.path));
+  const bytes = await readWhole(from, file.path);
+  if (bytes === undefined) throw broken(`${file.path} is not there any more`);
   await withStaged(client, { bytes, columns }, async (staging, inFile) => {
     await client.command({
       query: `INSERT INTO longrein.events (tenant_id, ${inFile.join(', ')})

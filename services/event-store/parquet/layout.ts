@@ -52,12 +52,14 @@ export const broken = (message: string, cause?: unknown): LongreinError =>
 /** Hive's name for a partition without a value. */
 const nobody = '__HIVE_DEFAULT_PARTITION__';
 
+/** Where the files of a tenant are, with a slash at the end. */
+export const folderOf = (tenantId: string): string =>
+  `tenant_id=${tenantId === '' ? nobody : encodeURIComponent(tenantId).replaceAll('.', '%2E')}/`;
+
 /** `tenant_id=…/dt=…/events-0.parquet`, with nothing in it that a path or Hive takes otherwise. */
-export function pathOf({
+export const pathOf = ({
   tenantId,
   day,
   part,
-}: Pick<ExportFile, 'tenantId' | 'day' | 'part'>): string {
-  const tenant = tenantId === '' ? nobody : encodeURIComponent(tenantId).replaceAll('.', '%2E');
-  return `tenant_id=${tenant}/dt=${day}/events-${part}.parquet`;
-}
+}: Pick<ExportFile, 'tenantId' | 'day' | 'part'>): string =>
+  `${folderOf(tenantId)}dt=${day}/events-${part}.parquet`;

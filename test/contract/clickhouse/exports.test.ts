@@ -7,6 +7,7 @@ import { createEventTable } from '../../../services/event-store/clickhouse.ts';
 import { migrate } from '../../../services/event-store/migrations.ts';
 import { exportEvents } from '../../../services/event-store/parquet/export.ts';
 import { importEvents } from '../../../services/event-store/parquet/import.ts';
+import { directoryPlace } from '../../../services/event-store/parquet/place.ts';
 import { parseRetention, retentionStatements } from '../../../services/event-store/retention.ts';
 import { sampleRows } from '../../../services/event-store/sample/sample.ts';
 import {
@@ -55,7 +56,12 @@ const sums = () =>
     (SELECT toString(sum(cost_nano_usd)) FROM longrein.sessions) AS sessions,
     (SELECT count() FROM longrein.tasks) AS tasks`);
 
-const wish = { to: directory, fromDay: '1970-01-01', toDay: '2200-01-01', report: () => undefined };
+const wish = {
+  to: directoryPlace(directory),
+  fromDay: '1970-01-01',
+  toDay: '2200-01-01',
+  report: () => undefined,
+};
 
 describe('exports', () => {
   test('rows, rollups and views are the same after a way out and back', async () => {
@@ -66,14 +72,14 @@ describe('exports', () => {
     [onePath = ''] = files.map(({ path }) => path).filter((path) => path.startsWith(ofOneDay));
     await client.command({ query: 'DROP DATABASE longrein SYNC' });
     await migrate(client, quiet);
-    const done = await importEvents(client, directory, () => undefined);
+    const done = await importEvents(client, directoryPlace(directory), () => undefined);
     expect(done.written).toBe(files.length);
     expect({ events: await printOf('events'), sums: await sums() }).toEqual(before);
   });
 
   test('what is there already is left alone', async () => {
     const before = await printOf('events');
-    const done = await importEvents(client, directory, () => undefined);
+    const done = await importEvents(client, directoryPlace(directory), () => undefined);
     expect(done).toMatchObject({ written: 0, rows: 0 });
     expect(await printOf('events')).toEqual(before);
   });
@@ -91,7 +97,9 @@ describe('exports', () => {
     const path = join(directory, onePath);
     const whole = readFileSync(path);
     writeFileSync(path, whole.subarray(0, -9));
-    await expect(importEvents(client, directory, () => undefined)).rejects.toMatchObject({
+    await expect(
+      importEvents(client, directoryPlace(directory), () => undefined),
+    ).rejects.toMatchObject({
       code: 'EXPORT_BROKEN',
       message: expect.stringContaining(onePath),
     });
@@ -104,13 +112,15 @@ describe('exports', () => {
       query: `ALTER TABLE longrein.events DELETE WHERE tenant_id = 'sample-acme' AND k_offset % 2 = 1`,
       clickhouse_settings: { mutations_sync: '1' },
     });
-    await expect(importEvents(client, directory, () => undefined)).rejects.toMatchObject({
+    await expect(
+      importEvents(client, directoryPlace(directory), () => undefined),
+    ).rejects.toMatchObject({
       code: 'EXPORT_OVERLAPS',
     });
   });
 
   test('an export that is none says so', async () => {
-    const none = importEvents(client, join(directory, 'nowhere'), () => undefined);
+    const none = importEvents(client, directoryPlace(join(directory, 'nowhere')), () => undefined);
     await expect(none).rejects.toMatchObject({ code: 'EXPORT_BROKEN' });
   });
 });

@@ -21,8 +21,9 @@ const options: readonly OptionSpec[] = [
   { flags: '--session <id>', about: 'one session, that has ended' },
   { flags: '--tenant <id>', about: 'every session of a tenant that has ended' },
   {
-    flags: '--exports <directory...>',
-    about: 'where exports of sessions and of rows lie, besides imports',
+    flags: '--exports <place...>',
+    about:
+      'where exports of sessions and of rows lie, besides imports: directories, s3://BUCKET/PATH for rows',
   },
   { flags: '--forks', about: 'with a session: also the forks that share its past' },
   { flags: '--dry-run', about: 'say what would be erased, and change nothing' },
@@ -51,7 +52,8 @@ export const erase: CommandSpec = {
       const { eraseSessions } = await import('../erase/erase.ts');
       let unreached = strange;
       const done = await withStore(call, (clickhouse) => {
-        if (clickhouse === undefined) unreached = [...strange, ...stores.exports];
+        if (clickhouse === undefined)
+          unreached = [...strange, ...stores.exports.map(({ name }) => name)];
         return eraseSessions({ ...parts, clickhouse }, ended, (one) => progress(call, one));
       });
       tell(call, done, { running, unreached });
@@ -78,22 +80,30 @@ async function storesOf(call: Call) {
   const { copiesIn } = await import('../erase/files.ts');
   const { keptOf } = await import('../kept-contexts.ts');
   const blobDir = blobDirOf(call.environment);
-  const { exportsOfRows, isBucket } = await import('../erase/warehouse.ts');
-  const places = listOption(call, 'exports').map((one) =>
-    isBucket(one) ? one : resolve(call.workingDir, one),
-  );
   const imports = join(localSettings(call.environment).stateDir, 'imports');
+  const { directories, buckets } = await placesOf(call);
   // First this: it says which place cannot be read.
-  const copies = await copiesIn(
-    imports,
-    places.filter((one) => !isBucket(one)),
-  );
+  const copies = await copiesIn(imports, directories);
+  const { exportsInBuckets, exportsOfRows } = await import('../erase/warehouse.ts');
+  const here = await exportsOfRows(directories);
+  const there = await exportsInBuckets(buckets);
   return {
     keys: contentKeysOf(call.environment),
     blobs: removableBlobs(blobDir),
     copies,
-    ...(await exportsOfRows(places)),
+    exports: [...here.exports, ...there.exports],
+    strange: [...here.strange, ...there.strange],
     keptOf: (session: string) => keptOf(blobDir, session),
+  };
+}
+
+/** What --exports names. Throws as `bucketAddress`. */
+async function placesOf(call: Call) {
+  const { bucketAddress, isBucket } = await import('../../../event-store/bucket/address.ts');
+  const names = listOption(call, 'exports');
+  return {
+    directories: names.filter((one) => !isBucket(one)).map((one) => resolve(call.workingDir, one)),
+    buckets: names.filter(isBucket).map((one) => bucketAddress(one, call.environment)),
   };
 }
 
@@ -144,8 +154,7 @@ const published =
   'What was published on longrein.goals, longrein.results and longrein.approvals stays there as long as these topics keep it (30 days).';
 
 const notReached = (places: readonly string[]): string =>
-  `Not looked into: ${places.join(', ')}. ClickHouse can rewrite what lies in a directory beside the manifest of its export. ` +
-  'In a bucket, rows that ClickHouse still has go over the old files when their days are exported there again (longrein events export). Delete the rest.';
+  `Not looked into: ${places.join(', ')}. ClickHouse can rewrite what lies beside the manifest of its export. Delete the rest.`;
 
 type Left = Readonly<{ running: readonly FoundSession[]; unreached: readonly string[] }>;
 

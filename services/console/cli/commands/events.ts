@@ -1,11 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
+import type { ExportPlace } from '../../../event-store/parquet/place.ts';
 import type { GroupSpec } from '../context.ts';
 import { type Call, type CommandSpec, flagOption, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { bytes, count } from '../figures.ts';
 import { parseMoment } from '../time-span.ts';
+
+/** A directory here, or a place in a bucket. Throws BUCKET_NAME_INVALID, BUCKET_CREDENTIALS_MISSING. */
+async function placeOf(call: Call, name: string): Promise<ExportPlace> {
+  const { exportPlace } = await import('../export-place.ts');
+  return exportPlace(name, call);
+}
 
 const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
@@ -15,7 +22,8 @@ const exportSpec: CommandSpec = {
   options: [
     {
       flags: '--to <place>',
-      about: 'a directory, or the https address of a place in an S3 bucket',
+      about:
+        'a directory, or s3://BUCKET/PATH (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL)',
     },
     { flags: '--tenant <id>', about: 'of one tenant only' },
     { flags: '--since <time>', about: 'from this day on (default: all)' },
@@ -23,15 +31,16 @@ const exportSpec: CommandSpec = {
   ],
   examples: [
     'longrein events export --to ./export',
-    'longrein events export --to https://bucket.s3.eu-west-1.amazonaws.com/longrein --tenant acme',
+    'longrein events export --to s3://bucket/longrein --tenant acme',
   ],
   async run(call) {
     const to = textOption(call, 'to');
-    if (to === undefined) throw new UsageError('where to?', 'Add --to DIRECTORY.');
+    if (to === undefined)
+      throw new UsageError('where to?', 'Add --to DIRECTORY or --to s3://BUCKET/PATH.');
     const { exportEvents } = await import('../../../event-store/parquet/export.ts');
     const nowMs = Date.now();
     const wish = {
-      to: /^https?:/.test(to) ? to : resolve(call.workingDir, to),
+      to: await placeOf(call, to),
       tenantId: textOption(call, 'tenant'),
       fromDay: dayText(parseMoment(textOption(call, 'since') ?? '1970-01-01', nowMs)),
       toDay: dayText(parseMoment(textOption(call, 'until') ?? dayText(nowMs), nowMs)),
@@ -42,23 +51,27 @@ const exportSpec: CommandSpec = {
     };
     const { files } = await owned(call, (client) => exportEvents(client, wish));
     const rows = files.reduce((sum, file) => sum + file.rows, 0);
-    if (call.json) writeJson(call, { to: wish.to, files, rows });
-    else call.terminal.out(`${count(rows, 'row')} in ${count(files.length, 'file')}: ${wish.to}\n`);
+    if (call.json) writeJson(call, { to: wish.to.name, files, rows });
+    else
+      call.terminal.out(
+        `${count(rows, 'row')} in ${count(files.length, 'file')}: ${wish.to.name}\n`,
+      );
     return exitCodes.done;
   },
 };
 
 const importSpec: CommandSpec = {
-  name: 'import <directory>',
-  about: 'write an export back; what is there already is left alone',
-  examples: ['longrein events import ./export'],
+  name: 'import <place>',
+  about:
+    'write an export back, from a directory or s3://BUCKET/PATH; what is there already is left alone',
+  examples: ['longrein events import ./export', 'longrein events import s3://bucket/longrein'],
   async run(call) {
     const { importEvents } = await import('../../../event-store/parquet/import.ts');
     const { migrate } = await import('../../../event-store/migrations.ts');
-    const directory = resolve(call.workingDir, call.args[0] ?? '');
+    const from = await placeOf(call, call.args[0] ?? '');
     const done = await owned(call, async (client) => {
       await migrate(client, { info: () => undefined });
-      return importEvents(client, directory, (file, state) => {
+      return importEvents(client, from, (file, state) => {
         if (!call.json) call.terminal.err(`${state.padEnd(8)}${file.path}\n`);
       });
     });

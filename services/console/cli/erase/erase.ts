@@ -10,6 +10,7 @@ import { partitionOf } from '../../../chassis/log/partition.ts';
 import type { LogPort } from '../../../chassis/log/port.ts';
 import { goalLogId } from '../../../chassis/protocol/ids.ts';
 import { eraseRows, type RowPlace, rowsOfRecordsThere } from '../../../event-store/erasure.ts';
+import type { ExportPlace } from '../../../event-store/parquet/place.ts';
 import { removeFiles } from './files.ts';
 import { type RecordWritten, writeErasure } from './record.ts';
 import type { FoundSession } from './survey.ts';
@@ -22,8 +23,8 @@ export type ErasureParts = Readonly<{
   /** Undefined where this installation has no ClickHouse. */
   clickhouse: ClickHouseClient | undefined;
   copies: ReadonlyMap<string, readonly string[]>;
-  /** Directories with Parquet files that we wrote. */
-  exports: readonly string[];
+  /** Directories and buckets with Parquet files that we wrote. */
+  exports: readonly ExportPlace[];
   /** Contexts that were kept of a session. */
   keptOf(session: string): Promise<readonly string[]>;
   deed: Deed;
