@@ -36,6 +36,8 @@ export const limits = {
   effectOverrunMs: 1_000,
   /** How long a heartbeat may be missing before its instance counts as gone. */
   presenceMs: 5_000,
+  /** How long it may be missing before others read ahead what they would get of it: two heartbeats, as one may be lost. */
+  silenceMs: 2_000,
   /** Dead letters of unreadable records that wait in a partition; what comes beyond them is only counted. */
   ignoredLettersMax: 100,
   /** Own turns in a row that may be void under the own current epoch before their service counts as unable to decide. */

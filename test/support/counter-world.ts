@@ -141,14 +141,19 @@ export class CounterWorld {
   private hosts = 0;
   private readonly partitions: number;
 
-  private constructor(faults: MemoryFaults, count: number) {
+  private constructor(faults: MemoryFaults, count: number, crashNoticedMs: number) {
     const { clock } = this;
     this.partitions = count;
-    this.cluster = new MemoryCluster({ scheduler: clock, nowMs: () => clock.nowMs(), faults });
+    const network = { scheduler: clock, nowMs: () => clock.nowMs(), faults, crashNoticedMs };
+    this.cluster = new MemoryCluster(network);
   }
 
-  static async start(faults: MemoryFaults = {}, count = partitions): Promise<CounterWorld> {
-    const world = new CounterWorld(faults, count);
+  static async start(
+    faults: MemoryFaults = {},
+    count = partitions,
+    crashNoticedMs = 0,
+  ): Promise<CounterWorld> {
+    const world = new CounterWorld(faults, count, crashNoticedMs);
     const specs = topics.map((one) => ({
       name: one.name,
       partitions: partitionsOf(one, count),

@@ -21,6 +21,8 @@ export type RecoveryFigures = Readonly<{
   allMs: number;
   /** Processor time that the successor took meanwhile: what the rest would be on a machine that is busy with nothing else. */
   successorCpuMs: number;
+  /** What it took of that after the rebalance: what it read ahead is not in it. */
+  afterRebalanceCpuMs: number;
 }>;
 
 type Options = Readonly<{ dir: string; sessions: number; say(line: string): void }>;
@@ -83,29 +85,47 @@ async function measure({ victim, successor, tail, sessions }: Parts): Promise<Re
     return found;
   };
   const endMs = Date.now() + 120_000;
-  while (moved().size < sessions && Date.now() < endMs) await sleep(100);
+  let cpuMsThen: number | undefined;
+  while (moved().size < sessions && Date.now() < endMs) {
+    await sleep(100);
+    if (cpuMsThen === undefined && timeOf(successor, killedAtMs, ...rebalanced) !== undefined)
+      cpuMsThen = successor.cpuMs();
+  }
+  const cpuMs = successor.cpuMs();
   const times = [...moved().values()].map((atMs) => atMs - killedAtMs).sort((a, b) => a - b);
   if (times.length < sessions)
     throw new Error(`only ${times.length} of ${sessions} sessions moved:\n${successor.tail()}`);
   return {
     sessions,
-    rebalanceMs: timeOf(successor, killedAtMs, 'joined the group', 'supervisor') - killedAtMs,
-    ownedMs: timeOf(successor, killedAtMs, 'partition owned', topic) - killedAtMs,
+    rebalanceMs: saidAt(successor, killedAtMs, ...rebalanced) - killedAtMs,
+    ownedMs: saidAt(successor, killedAtMs, 'partition owned', topic) - killedAtMs,
     firstMs: times[0] ?? 0,
     halfMs: times[Math.floor(times.length / 2)] ?? 0,
     allMs: times.at(-1) ?? 0,
-    successorCpuMs: successor.cpuMs() - cpuMsBefore,
+    successorCpuMs: cpuMs - cpuMsBefore,
+    afterRebalanceCpuMs: cpuMs - (cpuMsThen ?? cpuMs),
   };
 }
 
+/** What a host writes when the group has given it its partitions. */
+const rebalanced = ['joined the group', 'supervisor'] as const;
+
+function saidAt(...[host, afterMs, ...words]: Parameters<typeof timeOf>): number {
+  const atMs = timeOf(host, afterMs, ...words);
+  if (atMs === undefined) throw new Error(`${host.name} never said: ${words.join(' ')}`);
+  return atMs;
+}
+
 /** When the host first wrote such a line after a time. */
-function timeOf(host: HostProcess, afterMs: number, ...words: readonly string[]): number {
-  const line = host
+function timeOf(
+  host: HostProcess,
+  afterMs: number,
+  ...words: readonly string[]
+): number | undefined {
+  return host
     .log()
     .split('\n')
     .filter((one) => words.every((word) => one.includes(word)))
     .map((one) => JSON.parse(one) as { time: number })
-    .find(({ time }) => time >= afterMs);
-  if (line === undefined) throw new Error(`${host.name} never said: ${words.join(' ')}`);
-  return line.time;
+    .find(({ time }) => time >= afterMs)?.time;
 }

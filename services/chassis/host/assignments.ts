@@ -1,19 +1,22 @@
 import { LongreinError, toError } from '../errors.ts';
 import type { PartitionName, Reader } from '../log/port.ts';
 import { type Halt, Halts } from './halts.ts';
+import { KnownTopics } from './known-topics.ts';
 import { LaneTurns } from './lane-turns.ts';
 import { Partition } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { whileAway } from './patience.ts';
 import type { HostPorts } from './ports.ts';
-import { noteTopic, requireSameTopic } from './topic-identity.ts';
 import type { Watermarks } from './watermarks.ts';
+import { windDown } from './wind-down.ts';
 
 export type AssignmentParts = Readonly<{
   ports: HostPorts;
   watermarks: Watermarks;
   /** Number of partitions of a topic, as it was at the start. */
   partitionCount(topic: string): number;
+  /** Partitions that the group may give us soon. */
+  expected(): readonly PartitionName[];
   /** What a partition is built of, but for its reading and its end. */
   partsOf(at: PartitionName): Omit<PartitionParts, 'reading' | 'onHalt'>;
 }>;
@@ -33,17 +36,18 @@ export class Assignments {
   private readonly parts: AssignmentParts;
   /** Partitions that the group gave us; undefined until it said so first. */
   private wanted: ReadonlySet<string> | undefined;
+  /** Those that are read ahead until the group says whose they are; false where that cannot be done. */
+  private readonly ahead = new Map<string, boolean>();
   private reader: Reader | undefined;
   private stopping = false;
   private readonly halts: Halts;
   private readonly turns: LaneTurns;
+  private readonly topics: KnownTopics;
   private looks = 0;
-  private readonly identifying = new Map<string, Promise<void>>();
-  /** Topics whose identity this host has written down. */
-  private readonly noted = new Set<string>();
 
   constructor(parts: AssignmentParts) {
     this.parts = parts;
+    this.topics = new KnownTopics(parts);
     this.turns = new LaneTurns(parts.ports.clock);
     this.halts = new Halts(parts.ports, (at) => this.openAgain(at));
   }
@@ -63,7 +67,8 @@ export class Assignments {
   /** Whether all services are owned in all partitions that the group gave us, but for those that stopped. */
   get ready(): boolean {
     const { wanted } = this;
-    if (wanted === undefined || this.opening.size > 0) return false;
+    if (wanted === undefined || [...this.opening.keys()].some((name) => wanted.has(name)))
+      return false;
     const stopped = this.halted();
     const own = this.values().filter((one) => wanted.has(nameOf(one.name)));
     const well = own.filter((one) => stopped[nameOf(one.name)] === undefined);
@@ -91,6 +96,7 @@ export class Assignments {
   /** No partition is opened any more. */
   stop(): void {
     this.stopping = true;
+    this.expect([]);
     this.halts.stop();
   }
 
@@ -100,18 +106,59 @@ export class Assignments {
     for (const partition of this.values()) {
       if (!this.wanted.has(nameOf(partition.name))) partition.standDown();
     }
+    for (const name of this.wanted) this.ahead.delete(name);
     for (const at of partitions) if (!this.halts.has(at)) this.begin(at);
+  }
+
+  /** Facts that are not in the log may have changed (presence, clock). */
+  look(): void {
+    for (const partition of this.values()) partition.look();
+    if (!this.stopping) this.expect(this.parts.expected());
+  }
+
+  /** Reads these ahead, and others no more. */
+  private expect(partitions: readonly PartitionName[]): void {
+    const names = new Set(partitions.map(nameOf));
+    for (const name of this.ahead.keys()) if (!names.has(name)) this.letGo(name);
+    for (const at of partitions) {
+      const name = nameOf(at);
+      if (this.partitions.has(name) || this.ahead.has(name) || this.wanted?.has(name)) continue;
+      this.parts.ports.logger.info(at, 'its owner is silent: reading ahead');
+      this.ahead.set(name, true);
+      this.begin(at);
+    }
+  }
+
+  private letGo(name: string): void {
+    const partition = this.partitions.get(name);
+    if (partition !== undefined) this.reader?.unassign(partition.name);
+    this.partitions.delete(name);
+    this.ahead.delete(name);
   }
 
   private begin(at: PartitionName): void {
     const name = nameOf(at);
     if (this.opening.has(name)) return;
-    const wanted = (): boolean => this.wanted?.has(name) === true && !this.stopping;
+    const wasAhead = this.ahead.has(name);
+    const wanted = (): boolean => this.isRead(name) && !this.stopping;
     const patience = { ports: this.parts.ports, what: `reading of ${name}`, wanted };
     const opened = whileAway(patience, () => this.open(at))
       .catch((thrown: unknown) => this.failed(at, toError(thrown)))
-      .finally(() => this.opening.delete(name));
+      .finally(() => {
+        this.opening.delete(name);
+        // The group gave it to us while it was being opened to be read ahead.
+        if (wasAhead && this.wanted?.has(name) === true && !this.halts.has(at)) this.begin(at);
+      });
     this.opening.set(name, opened);
+  }
+
+  /** Whether it is only read ahead, or was to be. */
+  isAhead(at: PartitionName): boolean {
+    return this.ahead.has(nameOf(at));
+  }
+
+  private isRead(name: string): boolean {
+    return this.wanted?.has(name) === true || this.ahead.get(name) === true;
   }
 
   /** A partition that stopped is opened from its watermarks, as if this process had just started. */
@@ -138,11 +185,11 @@ export class Assignments {
       throw new LongreinError('PARTITION_STOPPED', `${nameOf(at)} stopped, and effects run still`);
     await watermarks.current();
     this.requireOldPartition(at);
-    await this.identify(at.topic);
+    await this.topics.identify(at.topic);
     const bounds = (await ports.log.bounds(at.topic)).get(at.partition);
     if (bounds === undefined)
       throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
-    if (!this.wanted?.has(nameOf(at)) || this.reader === undefined) return;
+    if (!this.isRead(nameOf(at)) || this.reader === undefined) return;
     if (known?.halted === true) this.partitions.delete(nameOf(at));
     else if (known !== undefined) return known.standUp(bounds.high);
     const reading = {
@@ -151,30 +198,17 @@ export class Assignments {
       skip: (partition: PartitionName, from: number, to: number) =>
         this.reader?.skip?.(partition, from, to),
     };
-    const onHalt = (partition: PartitionName, error: Error): void => this.failed(partition, error);
     const turn = this.turns.of(at.topic);
-    const own = { ...this.parts.partsOf(at), reading, turn, onHalt };
-    const partition = new Partition(at, own, bounds);
+    const own = { ...this.parts.partsOf(at), reading, turn };
+    const onHalt = (name: PartitionName, error: Error): void => {
+      // One that was let go says nothing of what is read there now.
+      if (this.get(at) === partition) this.failed(name, error);
+    };
+    const partition: Partition = new Partition(at, { ...own, onHalt }, bounds);
+    if (this.ahead.has(nameOf(at))) partition.standDown();
     this.partitions.set(nameOf(at), partition);
     this.reader.assign(at, partition.position);
     partition.claimWhenReady();
-  }
-
-  /** Partitions of a topic that are opened at once ask once. */
-  private identify(topic: string): Promise<void> {
-    const asked = this.identifying.get(topic);
-    if (asked !== undefined) return asked;
-    const asking = this.identifyNow(topic).finally(() => this.identifying.delete(topic));
-    this.identifying.set(topic, asking);
-    return asking;
-  }
-
-  private async identifyNow(topic: string): Promise<void> {
-    const { ports, watermarks } = this.parts;
-    const id = await requireSameTopic(ports.log, watermarks, topic);
-    if (this.noted.has(topic)) return;
-    await noteTopic(watermarks, { topic, id, atMs: ports.clock.nowMs() });
-    this.noted.add(topic);
   }
 
   /** Now and then: partitions that are nobody's here are let go, and more rarely the topics are looked at. */
@@ -188,23 +222,12 @@ export class Assignments {
     });
   }
 
-  /**
-   * Whether the topics are still those that were opened: one that is deleted and made again may soon hold records at the
-   * very offsets that are read next.
-   */
-  private async checkTopics(): Promise<void> {
-    const { ports, watermarks } = this.parts;
-    for (const topic of new Set(this.values().map(({ name }) => name.topic))) {
-      try {
-        await requireSameTopic(ports.log, watermarks, topic);
-      } catch (thrown) {
-        const error = toError(thrown);
-        // Who is away says nothing of the topic.
-        if (!(error instanceof LongreinError) || error.retryable) continue;
-        for (const { name, halted } of this.values())
-          if (name.topic === topic && !halted) this.failed(name, error);
-      }
-    }
+  private checkTopics(): Promise<void> {
+    const topics = new Set(this.values().map(({ name }) => name.topic));
+    return this.topics.check(topics, (topic, error) => {
+      for (const { name, halted } of this.values())
+        if (name.topic === topic && !halted) this.failed(name, error);
+    });
   }
 
   /** A topic that grew: no session belongs there, and who starts anew refuses the topic. */
@@ -226,6 +249,12 @@ export class Assignments {
       return;
     }
     this.reader?.unassign(at);
+    // Nobody asked for it yet: when the group does, it is opened anew, and says what is wrong.
+    if (this.ahead.has(nameOf(at))) {
+      this.partitions.delete(nameOf(at));
+      this.ahead.set(nameOf(at), false);
+      return;
+    }
     if (!this.stopping) this.halts.add(at, error);
   }
 
@@ -233,21 +262,15 @@ export class Assignments {
   private dropIdle(): void {
     for (const [name, partition] of this.partitions) {
       if (!this.wanted?.has(name)) this.halts.remove(partition.name);
-      if (this.wanted?.has(name) || !partition.idle || this.opening.has(name)) continue;
+      if (this.isRead(name) || !partition.idle || this.opening.has(name)) continue;
       this.reader?.unassign(partition.name);
       this.partitions.delete(name);
     }
   }
 
-  /** Waits until nothing is queued, running or on the way, but not past the deadline. */
-  async untilIdle(deadlineMs: number): Promise<void> {
-    const { clock } = this.parts.ports;
-    while (clock.nowMs() < deadlineMs) {
-      if (this.values().every((partition) => partition.idle)) return;
-      await new Promise<void>((resolve) => {
-        clock.after(20, resolve);
-      });
-    }
+  /** Ends all work by this time (`wind-down.ts`). */
+  end(deadlineMs: number): Promise<void> {
+    return windDown(() => this.values(), this.parts.ports.clock, deadlineMs);
   }
 }
 

@@ -16,6 +16,7 @@ import { whileAway } from './patience.ts';
 import { persist } from './persistence.ts';
 import type { HostedService, HostPorts } from './ports.ts';
 import { type Heartbeat, Presence } from './presence.ts';
+import { expectedBy } from './read-ahead.ts';
 import { refusedInput } from './refused-input.ts';
 import { enlist } from './service-list.ts';
 import { Watermarks } from './watermarks.ts';
@@ -64,14 +65,13 @@ export class Host {
     this.presence = new Presence(ports, {
       incarnation: this.identity.incarnation,
       describe: () => this.heartbeat(),
-      onChange: () => {
-        for (const partition of this.partitions.values()) partition.look();
-      },
+      onChange: () => this.partitions.look(),
     });
     this.partitions = new Assignments({
       ports,
       watermarks: this.watermarks,
       partitionCount: (topic) => this.partitionCount(topic),
+      expected: () => this.expected(),
       partsOf: (at) => this.partsOf(at),
     });
     this.outlet = new Outlet({
@@ -219,7 +219,8 @@ export class Host {
 
   /** Offsets of the next records to take. */
   positions(): readonly (PartitionName & { offset: number })[] {
-    return this.partitions.values().map(({ name, position }) => ({ ...name, offset: position }));
+    const all = this.partitions.values().filter((one) => !this.partitions.isAhead(one.name));
+    return all.map(({ name, position }) => ({ ...name, offset: position }));
   }
 
   /** Whether this host owns all its services in all partitions that the group gave it. */
@@ -237,15 +238,7 @@ export class Host {
     this.stopping = true;
     this.partitions.stop();
     this.cancelTick?.();
-    const { clock } = this.options.ports;
-    const deadlineMs = clock.nowMs() + withinMs;
-    for (const partition of this.partitions.values()) partition.drain();
-    await this.partitions.untilIdle(deadlineMs - withinMs / 2);
-    for (const partition of this.partitions.values()) partition.effects.abortAll();
-    await this.partitions.untilIdle(deadlineMs - withinMs / 4);
-    const untilMs = (clock.nowMs() + deadlineMs) / 2; // They have to be written as well.
-    for (const partition of this.partitions.values()) partition.checkpoint(untilMs);
-    await this.partitions.untilIdle(deadlineMs);
+    await this.partitions.end(this.options.ports.clock.nowMs() + withinMs);
     await this.marks.write(this.partitions.values(), this.membership);
     await this.membership?.leave();
     await this.presence.stop();
@@ -253,6 +246,12 @@ export class Host {
     await this.reader?.close();
     this.writers.close();
     await Promise.all(this.options.services.map((service) => service.stop?.()));
+  }
+
+  private expected(): readonly PartitionName[] {
+    const partitionCount = (topic: string): number | undefined => this.counts.get(topic);
+    const group = { ...this.identity, topics: this.topics, partitionCount };
+    return expectedBy(group, this.presence.silences());
   }
 
   private partitionCount(topic: string): number {

@@ -5,6 +5,7 @@ import { AppendError } from '../log/append-error.ts';
 import type { LogRecord, Reader } from '../log/port.ts';
 import type { Halt } from './halts.ts';
 import { HearingTime } from './hearing-time.ts';
+import { type Listings, list } from './listings.ts';
 import { within } from './patience.ts';
 import type { HostPorts } from './ports.ts';
 import type { StandsBy } from './standing-by.ts';
@@ -38,6 +39,9 @@ export type Heartbeat = Readonly<{
   ended?: true;
 }>;
 
+/** What an instance said last, and how long ago, in milliseconds of hearing. */
+export type Silence = Readonly<{ beat: Heartbeat; silentMs: number }>;
+
 /** One epoch of one service in one partition (`topic/partition`), as its owner lists it. */
 export type ListedEpoch = Readonly<{
   incarnation: string;
@@ -46,32 +50,16 @@ export type ListedEpoch = Readonly<{
   epoch: number;
 }>;
 
-type Listing = { epoch: number; heardMs: number };
-
 type Instance = {
   beat: Heartbeat;
   /** By the clock, and in time of hearing. */
   atMs: number;
   heardMs: number;
-  /** `topic/partition` -> service -> when it was listed last, and with which epoch. */
-  readonly listings: Map<string, Map<string, Listing>>;
+  readonly listings: Listings;
 };
 
-/** Every heartbeat of every instance comes through here with all that it owns: what is known is changed in place. */
-function list(listings: Instance['listings'], beat: Heartbeat, heardMs: number): void {
-  for (const [partition, services] of Object.entries(beat.partitions)) {
-    const known = listings.get(partition) ?? new Map<string, Listing>();
-    listings.set(partition, known);
-    for (const [service, epoch] of Object.entries(services)) {
-      const listing = known.get(service);
-      if (listing === undefined) known.set(service, { epoch, heardMs });
-      else {
-        listing.epoch = epoch;
-        listing.heardMs = heardMs;
-      }
-    }
-  }
-}
+/** How often a heartbeat goes out, and facts that are in no log are looked at. */
+const looksMs = limits.presenceMs / 5;
 
 /** So many heartbeats before the newest are read at the start, for instances that have just ended. */
 const recentBeats = 1_000;
@@ -86,6 +74,7 @@ export class Presence {
   private reader: Reader | undefined;
   private cancelBeat: (() => void) | undefined;
   private startedAtMs = Number.POSITIVE_INFINITY;
+  private lookedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
   private refused = false;
   private said = 0;
@@ -164,6 +153,13 @@ export class Presence {
     return beats.filter((beat) => !this.isGone(beat.incarnation));
   }
 
+  /** All that were heard, this one too, but for those that ended in good order. */
+  silences(): readonly Silence[] {
+    const running = [...this.instances.values()].filter(({ beat }) => beat.ended !== true);
+    const { totalMs } = this.time;
+    return running.map(({ beat, heardMs }) => ({ beat, silentMs: totalMs - heardMs }));
+  }
+
   /** What all others said last of a partition (`topic/partition`); heard after `sinceMs` of hearing, they are alive. */
   tracesOf(partition: string, sinceMs: number): readonly Trace[] {
     return [...this.instances.values()].flatMap((instance) => {
@@ -213,6 +209,7 @@ export class Presence {
 
   private hear(records: readonly LogRecord[]): void {
     const nowMs = this.ports.clock.nowMs();
+    const heardMs = this.time.totalMs;
     for (const record of records) {
       if (record.value === null) continue;
       try {
@@ -225,13 +222,22 @@ export class Presence {
       }
     }
     this.forget(nowMs);
+    // What is known of others changes when this instance hears itself: nothing is gained by waiting for the next beat.
+    if (this.time.totalMs > heardMs && nowMs - this.lookedAtMs >= looksMs / 2)
+      this.ports.clock.after(0, () => this.look());
+  }
+
+  private look(): void {
+    if (this.stopped) return;
+    this.lookedAtMs = this.ports.clock.nowMs();
+    this.onChange();
   }
 
   private take(beat: Heartbeat, nowMs: number): void {
     if (beat.incarnation === this.incarnation) this.time.heard(nowMs);
     const heardMs = this.time.mark(nowMs);
     const known = this.instances.get(beat.incarnation);
-    const listings: Instance['listings'] = known?.listings ?? new Map();
+    const listings: Listings = known?.listings ?? new Map();
     list(listings, beat, heardMs);
     const overtaken = known !== undefined && (known.beat.count ?? 0) > (beat.count ?? 0);
     const newest = overtaken ? known.beat : beat;
@@ -247,8 +253,9 @@ export class Presence {
   private beat(): void {
     if (this.stopped) return;
     void this.say(this.describe());
-    this.onChange();
-    this.cancelBeat = this.ports.clock.after(limits.presenceMs / 5, () => this.beat());
+    // Also where nothing is heard: the clock goes on.
+    if (this.ports.clock.nowMs() - this.lookedAtMs >= looksMs) this.look();
+    this.cancelBeat = this.ports.clock.after(looksMs, () => this.beat());
   }
 
   /** Whether the log has it. */

@@ -186,6 +186,25 @@ test('heartbeats of the long gone are forgotten', async () => {
   expect(presence.isGone('other')).toBe(true);
 });
 
+test('what is known of others is looked at when it hears itself, and not twice in a beat', async () => {
+  const { clock, hear, changes } = await bench();
+  await clock.run(beatMs * 0.7);
+  hear('mine');
+  hear('other');
+  await clock.run(1);
+  hear('mine');
+  await clock.run(1);
+  const before = changes();
+  await clock.run(beatMs * 0.3);
+  expect(changes()).toBe(before);
+  hear('mine');
+  await clock.run(beatMs * 0.5);
+  hear('mine');
+  expect(changes()).toBe(before);
+  await clock.run(1);
+  expect(changes()).toBe(before + 1);
+});
+
 test('it says of itself what it is, again and again, until it is stopped', async () => {
   const { log, clock, presence, changes } = await bench();
   await clock.run(3 * beatMs);
