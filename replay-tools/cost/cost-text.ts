@@ -27,7 +27,7 @@ function rowOf(line: CostLine, total: CostLine): string[] {
 /** The costs of a session as a table with bars. */
 export function costLines(report: CostReport, options: RowOptions = {}): readonly string[] {
   const { palette = plainPalette } = options;
-  const { by, lines, total, lostNanoUsd, lateNanoUsd } = report;
+  const { by, lines, total, lostNanoUsd, lateNanoUsd, replayedNanoUsd } = report;
   const columns = [
     { title: by.toUpperCase() },
     ...['CALLS', 'FAILED', 'TOKENS IN', 'OUT', 'TIME', 'COST'].map((title) => ({
@@ -47,6 +47,9 @@ export function costLines(report: CostReport, options: RowOptions = {}): readonl
     ...(lateNanoUsd === 0
       ? []
       : [`${usd(lateNanoUsd)} besides for answers that came when nobody waited for them.`]),
+    ...(replayedNanoUsd === 0
+      ? []
+      : [`${usd(replayedNanoUsd)} is what answers had cost that were replayed here for nothing.`]),
   ];
   return [
     palette.heading(head),

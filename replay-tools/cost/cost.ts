@@ -1,5 +1,6 @@
 import type { SeenEvent } from '../../schemas/event.ts';
 import { type Happening, type History, textIn } from '../read/history.ts';
+import { isReplayed, saidBy, spentBy } from '../read/spent.ts';
 
 /** What a session cost, and for what: exact, in whole nano-USD, from the outcomes that its log holds. */
 
@@ -27,6 +28,8 @@ export type CostReport = Readonly<{
   lostNanoUsd: number;
   /** Beside the total: what answers cost that came when nobody waited for them. */
   lateNanoUsd: number;
+  /** Beside the total: what answers had cost that a fork took from a record, for nothing. */
+  replayedNanoUsd: number;
   /** Of the total: what agents gave to others, and what that cost with all that those gave on. */
   delegated: readonly DelegatedCost[];
 }>;
@@ -54,14 +57,11 @@ const outcomeTypes = new Set([
 
 const isOutcome = (one: Happening): one is Outcome => outcomeTypes.has(one.event.type);
 
-/** Calls of tools cost nothing that the log knows of. */
-function lineOf(name: string, { event }: Outcome): CostLine {
-  const failed = event.type.endsWith('failed') ? 1 : 0;
-  const one = { name, calls: 1, failed, durationMs: event.data.durationMs };
-  if (!('costNanoUsd' in event.data))
-    return { ...one, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, costNanoUsd: 0 };
-  const { inputTokens, outputTokens, cacheReadTokens, costNanoUsd } = event.data;
-  return { ...one, inputTokens, outputTokens, cacheReadTokens, costNanoUsd };
+function lineOf(history: History, name: string, outcome: Outcome): CostLine {
+  const { type, data } = outcome.event;
+  const failed = type.endsWith('failed') ? 1 : 0;
+  const spent = spentBy(history, outcome);
+  return { name, calls: 1, failed, durationMs: data.durationMs, ...spent };
 }
 
 const nothing = (name: string): CostLine => ({
@@ -117,7 +117,7 @@ function delegatedIn(history: History, outcomes: readonly Outcome[]): readonly D
       .find((one) => one.scope.task === task);
     const costNanoUsd = outcomes
       .filter(({ scope }) => isPartOf(scope.task, task))
-      .reduce((sum, one) => sum + lineOf('', one).costNanoUsd, 0);
+      .reduce((sum, one) => sum + spentBy(history, one).costNanoUsd, 0);
     const outcome = end?.event.type.replace('task.', '').replace('abandoned', 'failed') ?? 'open';
     return [{ agent, task, to, kind, outcome, costNanoUsd }];
   });
@@ -130,8 +130,13 @@ function lost(history: History, outcomes: readonly Outcome[]): number {
     if (textIn(one, 'kind') === 'handoff') done.add(textIn(one, 'agent'));
   return outcomes
     .filter(({ scope }) => !done.has(scope.agent ?? ''))
-    .reduce((sum, one) => sum + lineOf('', one).costNanoUsd, 0);
+    .reduce((sum, one) => sum + spentBy(history, one).costNanoUsd, 0);
 }
+
+const replayed = (history: History, outcomes: readonly Outcome[]): number =>
+  outcomes
+    .filter((one) => isReplayed(history, one))
+    .reduce((sum, one) => sum + saidBy(one).costNanoUsd, 0);
 
 /** Late outcomes count for nothing in the session, and were paid for. */
 function late(history: History): number {
@@ -150,7 +155,7 @@ export function costOf(history: History, by: CostKey): CostReport {
   for (const outcome of outcomes) {
     const name = nameOf(history, outcome, by);
     if (name === undefined) continue;
-    const line = lineOf(name, outcome);
+    const line = lineOf(history, name, outcome);
     lines.set(name, added(lines.get(name) ?? nothing(name), line));
     total = added(total, line);
   }
@@ -163,6 +168,7 @@ export function costOf(history: History, by: CostKey): CostReport {
     total,
     lostNanoUsd: lost(history, outcomes),
     lateNanoUsd: late(history),
+    replayedNanoUsd: replayed(history, outcomes),
     delegated: delegatedIn(history, outcomes),
   };
 }

@@ -2,7 +2,8 @@ import { bodyOf, type Content } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { canonical } from '../../services/chassis/protocol/hash.ts';
 import type { Happening, History } from '../read/history.ts';
-import { numberIn, textIn } from '../read/history.ts';
+import { textIn } from '../read/history.ts';
+import { type Spent, spentBy } from '../read/spent.ts';
 import { statusOf } from '../show/summary.ts';
 import { align } from './align.ts';
 import { pathOf, type Step } from './path.ts';
@@ -40,9 +41,6 @@ export type SessionDiff = Readonly<{
   parts?: DiffRow;
 }>;
 
-const sum = (list: readonly Happening[], name: string): number =>
-  list.reduce((total, one) => total + (numberIn(one, name) ?? 0), 0);
-
 /** How a session ended and what it took. */
 export function outcomeOf(history: History): Outcome {
   const { entries, judged } = history;
@@ -52,6 +50,8 @@ export function outcomeOf(history: History): Outcome {
   const models = own('model.completed', 'model.failed', 'model.attempt-failed');
   const tools = own('tool.completed', 'tool.failed');
   const failed = history.ofType('session.failed')[0];
+  const sum = (name: keyof Spent): number =>
+    models.reduce((total, one) => total + spentBy(history, one)[name], 0);
   const [first, last] = [entries[0], entries.at(-1)];
   return {
     session: history.session,
@@ -68,9 +68,9 @@ export function outcomeOf(history: History): Outcome {
     modelCalls: models.length,
     toolCalls: tools.length,
     failedCalls: own('model.failed', 'model.attempt-failed', 'tool.failed').length,
-    inputTokens: sum(models, 'inputTokens'),
-    outputTokens: sum(models, 'outputTokens'),
-    costNanoUsd: sum(models, 'costNanoUsd'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    costNanoUsd: sum('costNanoUsd'),
   };
 }
 

@@ -1,6 +1,9 @@
 import { type Draft, event, type InputEventType, json, text } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
-import { outcomes as outcomeTypes } from '../../services/chassis/protocol/event-kinds.ts';
+import {
+  outcomes as outcomeTypes,
+  replayedPrice,
+} from '../../services/chassis/protocol/event-kinds.ts';
 import { canonical } from '../../services/chassis/protocol/hash.ts';
 import type { OpenCall } from '../../services/chassis/protocol/service-logic.ts';
 import type { Happening, History } from '../read/history.ts';
@@ -99,13 +102,18 @@ export const mocked =
 const keyOf = ({ kind, agent, name, given, ordinal }: Omit<Call, 'call' | 'claim'>): string =>
   canonical([kind, agent, name, given, ordinal]);
 
+/** Where an outcome names a price, its money was paid by the session that it is repeated from. */
+const repeatedPrice = (outcome: Happening) =>
+  textIn(outcome, 'priceVersion') === '' ? {} : { priceVersion: replayedPrice };
+
 /** The outcome of a recorded call as the outcome of this one. */
 function repeated(outcome: Happening, { call, claim }: Call): Answer {
   const contents = Object.entries(outcome.event.content).map(([name, content]) => {
     const { mediaType, body } = content as { mediaType: string; body?: JsonValue };
     return [name, { mediaType, body: body ?? null }];
   });
-  const data = { ...dataOf(outcome), call, claim: '', attempt: claim.attempt };
+  const own = { call, claim: '', attempt: claim.attempt, ...repeatedPrice(outcome) };
+  const data = { ...dataOf(outcome), ...own };
   const draft = { type: outcome.event.type, data, content: Object.fromEntries(contents) };
   return {
     draft: draft as unknown as Draft<InputEventType>,

@@ -2,6 +2,7 @@ import type { Content } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import { hashOf } from '../../services/chassis/protocol/hash.ts';
 import { type Happening, type History, numberIn, textIn } from '../read/history.ts';
+import { spentBy } from '../read/spent.ts';
 
 /**
  * What a session did to the world, one receipt for each effect: who allowed it and by which rule, who carried it out, and
@@ -168,13 +169,13 @@ const claimOf = (one: Happening): Claim => ({
   model: textIn(one, 'model'),
 });
 
-function outcomeOf(one: Happening): Outcome | undefined {
+function outcomeOf(history: History, one: Happening): Outcome | undefined {
   const ended = endings[one.event.type];
   if (ended === undefined) return undefined;
   const names = { code: 'code', because: 'because', isolation: 'isolation', exit: 'exit' };
   return {
     ...{ ...said(one), ended, attempt: numberIn(one, 'attempt') ?? 1 },
-    ...{ costNanoUsd: numberIn(one, 'costNanoUsd') ?? 0 },
+    ...{ costNanoUsd: spentBy(history, one).costNanoUsd },
     ...{ durationMs: numberIn(one, 'durationMs') ?? 0 },
     ...texts(one, { ...names, priceVersion: 'priceVersion' }),
   };
@@ -200,12 +201,13 @@ function nameOf(requested: Happening, claims: readonly Claim[]): string {
   return claims.at(-1)?.model ?? textIn(requested, 'model');
 }
 
-function statementOf(session: string, events: readonly Happening[]): Omit<Statement, 'number'> {
+function statementOf(history: History, events: readonly Happening[]): Omit<Statement, 'number'> {
+  const { session } = history;
   const requested = events[0] as Happening;
   const decisions = events.flatMap((one) => decisionOf(one) ?? []);
   const decision = decisions.findLast(({ answer }) => answer === 'denied') ?? decisions[0] ?? null;
   const claims = events.filter(({ event }) => claimTypes.has(event.type)).map(claimOf);
-  const outcomes = events.flatMap((one) => outcomeOf(one) ?? []);
+  const outcomes = events.flatMap((one) => outcomeOf(history, one) ?? []);
   const isTool = requested.event.type === 'tool.requested';
   const permitted = events.find(({ event }) => event.type === 'tool.permitted');
   const answer = events.findLast(({ event }) => event.type in endings);
@@ -238,7 +240,7 @@ export function receiptsOf(history: History): ReceiptReport {
   const { session } = history;
   let chain = '';
   const receipts = callsOf(history).map((events, index): Receipt => {
-    const statement: Statement = { ...statementOf(session, events), number: index + 1 };
+    const statement: Statement = { ...statementOf(history, events), number: index + 1 };
     chain = hashOf([statement as unknown as JsonValue, chain]);
     return { ...statement, digest: chain, signature: null };
   });

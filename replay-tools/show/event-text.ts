@@ -1,5 +1,6 @@
 import type { Content, SeenEvent } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { replayedPrice } from '../../services/chassis/protocol/event-kinds.ts';
 import { count, preview, seconds, shortId, size, usd } from './figures.ts';
 
 /** What is worth saying of one event, whatever its type: members of its data by name, bodies in short. */
@@ -85,6 +86,7 @@ const sayTokens: Say = (data) => {
 
 const sayCost: Say = (data) => {
   const cost = data['costNanoUsd'];
+  if (textOf(data, 'priceVersion') === replayedPrice) return 'replayed for nothing';
   return typeof cost === 'number' && !isFree(data) ? usd(cost) : undefined;
 };
 

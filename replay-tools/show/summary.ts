@@ -55,14 +55,16 @@ function timeLines(session: JudgedSession, events: readonly SeenEvent[]): Line[]
   return [['Time', `opened ${time(first.atMs)}, ${end} (${took})`]];
 }
 
-function usageLines(events: readonly SeenEvent[]): Line[] {
+/** What a rehearsal repeats was paid for by the session that it is a fork of. */
+function usageLines({ source }: JudgedSession, events: readonly SeenEvent[]): Line[] {
   const models = of(events, 'model.completed', 'model.failed', 'model.attempt-failed');
   const tools = of(events, 'tool.completed', 'tool.failed');
   if (models.length + tools.length === 0) return [];
   const sum = (name: 'inputTokens' | 'outputTokens' | 'costNanoUsd'): number =>
     models.reduce((total, { data }) => total + data[name], 0);
   const tokens = `${sum('inputTokens')} tokens in, ${sum('outputTokens')} out`;
-  const spent = models.length === 0 ? '' : ` (${tokens}, ${usd(sum('costNanoUsd'))})`;
+  const money = source.fork === undefined ? usd(sum('costNanoUsd')) : 'replayed for nothing';
+  const spent = models.length === 0 ? '' : ` (${tokens}, ${money})`;
   const calls = [count(models.length, 'model call') + spent, count(tools.length, 'tool call')];
   return [['Usage', calls.join(', ')]];
 }
@@ -121,7 +123,7 @@ export function summaryLines(session: JudgedSession): readonly Line[] {
     ...ownerLines(session),
     ...planLines(events),
     ...timeLines(session, events),
-    ...usageLines(events),
+    ...usageLines(session, events),
     ...errorLines(events),
     ['Log', `${source.topic}/${source.partition}, ${offsets} (from ${source.origin})`],
   ];

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../schemas/json.ts';
+import { replayedPrice } from '../chassis/protocol/event-kinds.ts';
 import { textOf, wholeOf } from './column-values.ts';
 import type { RowDraft } from './row.ts';
 import type { EventContext } from './session-context.ts';
@@ -42,13 +43,15 @@ const spendingTypes: ReadonlySet<string> = new Set([
 ]);
 
 function fillSpending(row: RowDraft, data: JsonObject): void {
+  row.priceVersion = textOf(data.priceVersion);
+  // Paid for by the session that the answer is repeated from.
+  if (row.priceVersion === replayedPrice) return;
   row.tokensIn = wholeOf(data.inputTokens, UINT32);
   row.tokensOut = wholeOf(data.outputTokens, UINT32);
   row.tokensCacheRead = wholeOf(data.cacheReadTokens, UINT32);
   row.tokensCacheWrite = wholeOf(data.cacheWriteTokens, UINT32);
   row.tokensReasoning = wholeOf(data.reasoningTokens, UINT32);
   row.costNanoUsd = wholeOf(data.costNanoUsd);
-  row.priceVersion = textOf(data.priceVersion);
 }
 
 /** Fills the columns of one event into a blank row. */

@@ -1,8 +1,18 @@
 // Source: langfuse 2112, an answer from the cache was billed.
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { costOf } from '../../replay-tools/cost/cost.ts';
+import { costLines } from '../../replay-tools/cost/cost-text.ts';
+import { diffOf } from '../../replay-tools/diff/diff.ts';
+import { mocked } from '../../replay-tools/fork/answers.ts';
+import { forkAt, historyOfFork } from '../../replay-tools/fork/fork.ts';
+import { dataOf, type Happening, History } from '../../replay-tools/read/history.ts';
+import { judgeSession } from '../../replay-tools/read/session.ts';
+import { receiptsOf } from '../../replay-tools/receipts/receipts.ts';
+import { timelineLines } from '../../replay-tools/show/timeline.ts';
 import type { Draft, SeenEvent } from '../../schemas/event.ts';
 import { event, json } from '../../schemas/event.ts';
 import { createMemoryBlobs } from '../../services/chassis/content/blobs.ts';
+import { fillHotColumns } from '../../services/event-store/hot-columns.ts';
 import { AnswerCache } from '../../services/model-gateway/answer-cache.ts';
 import { type ModelGatewayState, modelGatewayLogic } from '../../services/model-gateway/decide.ts';
 import { createModelEffects } from '../../services/model-gateway/effects.ts';
@@ -11,8 +21,12 @@ import { Gate } from '../../services/model-gateway/gate/gate.ts';
 import { createPriceBook } from '../../services/model-gateway/prices.ts';
 import { createOpenAiCompatibleProvider } from '../../services/model-gateway/providers/openai-compatible.ts';
 import { BenchSession } from '../support/bench-session.ts';
+import { eventRow } from '../support/event-rows.ts';
+import { MemoryWorld } from '../support/memory-world.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { scenarioOptions } from '../support/recorded-world.ts';
 import { modelAgent, newest, openWork } from '../support/work-fixtures.ts';
+import { sourceFromWorld } from '../support/world-session.ts';
 
 const price = { inputNanoUsdPerMTokens: 3e9, outputNanoUsdPerMTokens: 15e9 };
 let server: ModelServer;
@@ -89,4 +103,38 @@ test('another tenant, another request, an agent that does not allow it and an ol
   nowMs += 60_000;
   await ask({ answerCacheMs: 60_000 });
   expect(server.requests).toHaveLength(4);
+});
+
+test('what a fork repeats out of the record cost nothing there and says so; decisions go by the number as they did', async () => {
+  const world = await MemoryWorld.start({ seed: 7, ...scenarioOptions() });
+  const goal = { id: 'asked', goal: 'Ask.', plan: 'ask', inputs: { question: 'What is new?' } };
+  const { session } = world.publishGoal(goal);
+  expect(await world.runUntilDone()).toBe(true);
+  const was = new History(await judgeSession(await sourceFromWorld(world, session)));
+  const [at] = was.ofType('tool.completed', 'tool.failed');
+  if (at?.event.type !== 'tool.completed') throw new Error('no tool completed');
+  const mocks = mocked([{ tool: 'test.echo', result: at.event.content.result.body ?? null }]);
+  const fork = forkAt(was, at, { mocks });
+  expect(fork.played).toMatchObject({ ended: 'closed', answers: { mock: 1, record: 2 } });
+  const went = await historyOfFork(fork);
+  const spent = costOf(was, 'model').total.costNanoUsd;
+  expect(spent).toBeGreaterThan(0);
+  const costs = costOf(went, 'model');
+  expect(costs.total).toMatchObject({ costNanoUsd: 0, inputTokens: 0, outputTokens: 0 });
+  expect(costs.replayedNanoUsd).toBe(spent);
+  expect(costLines(costs).at(-1)).toContain('replayed here for nothing');
+  expect(diffOf(was, went)).toMatchObject({
+    one: { costNanoUsd: spent },
+    other: { costNanoUsd: 0, inputTokens: 0 },
+  });
+  expect(receiptsOf(went).costNanoUsd).toBe(0);
+  expect(timelineLines(went.judged).join('\n')).toContain('replayed for nothing)');
+  const [last] = went.ofType('model.completed').slice(-1);
+  expect(last?.event.data).toMatchObject({ priceVersion: 'replayed' });
+  const row = { ...eventRow({}) };
+  fillHotColumns(row, 'model.completed', dataOf(last as Happening));
+  expect(row).toMatchObject({ priceVersion: 'replayed', costNanoUsd: 0, tokensIn: 0 });
+  const money = (history: History) =>
+    history.ofType('result.published').map(({ event: { data } }) => data);
+  expect(money(went)).toMatchObject([{ costNanoUsd: spent }]);
 });

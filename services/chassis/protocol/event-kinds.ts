@@ -23,6 +23,11 @@ export const outcomes: ReadonlySet<string> = new Set([
   'model.attempt-failed',
   'range.stored',
 ]);
+/**
+ * Price version of an answer that a rehearsal repeats out of a record. Decisions go by the money that stands beside it, as
+ * they did; whoever adds money up counts none.
+ */
+export const replayedPrice = 'replayed';
 /** Events that claim a call: the writer's process alone may act on it (DESIGN 3.9). */
 export const claimTypes: ReadonlySet<string> = new Set([
   'tool.claimed',

@@ -15,6 +15,11 @@ import { type Happening, History } from '../../../../replay-tools/read/history.t
 import { judgeSession } from '../../../../replay-tools/read/session.ts';
 import { timelineLines } from '../../../../replay-tools/show/timeline.ts';
 import { verifySession } from '../../../../replay-tools/verify/verify.ts';
+import type { ModelAgent } from '../../../../schemas/definitions/agent.ts';
+import type { PinnedCatalog } from '../../../../schemas/definitions/catalog.ts';
+import type { ToolDefinition } from '../../../../schemas/definitions/tool.ts';
+import { bodyOf } from '../../../../schemas/event.ts';
+import type { Setting } from '../../../../services/chassis/protocol/pinned-changes.ts';
 import { type RecordedWorld, recordWorld, type Scenario } from '../../../support/recorded-world.ts';
 import { sourceFromWorld } from '../../../support/world-session.ts';
 
@@ -154,6 +159,89 @@ describe('with another prompt, model or policy', () => {
       expect.objectContaining({ code: 'AGENT_UNKNOWN', fix: 'it pins: asker' }),
     );
   });
+});
+
+describe('every setting', () => {
+  const pinned = (history: History): PinnedCatalog => {
+    const accepted = eventOf(history, 'plan.accepted').event;
+    if (accepted.type !== 'plan.accepted') throw new Error('no plan');
+    return bodyOf(accepted.content.catalog) as unknown as PinnedCatalog;
+  };
+  const echo = ({ tools }: PinnedCatalog) => tools['test.echo'] as ToolDefinition;
+  const asker = ({ agents }: PinnedCatalog) => agents['asker'] as ModelAgent;
+  type Case = readonly [
+    what: string,
+    scenario: Scenario,
+    same: (catalog: PinnedCatalog) => Setting,
+    other: (catalog: PinnedCatalog) => Setting,
+    parts: Readonly<{ service: string; recorded: readonly string[] }>,
+  ];
+  const asks = { service: 'worker-pool:test', recorded: ['agent.started', 'model.requested'] };
+  const cases: readonly Case[] = [
+    [
+      ...(['prompt', 'asked'] as const),
+      (one) => ({ what: 'prompt', agent: 'asker', value: String(asker(one).prompt) }),
+      () => ({ what: 'prompt', agent: 'asker', value: 'Ask something else.' }),
+      asks,
+    ],
+    [
+      ...(['system', 'asked'] as const),
+      (one) => ({ what: 'system', agent: 'asker', value: String(asker(one).system ?? '') }),
+      () => ({ what: 'system', agent: 'asker', value: 'Be brief.' }),
+      asks,
+    ],
+    [
+      ...(['model', 'asked'] as const),
+      (one) => ({ what: 'model', value: String(asker(one).model) }),
+      () => ({ what: 'model', value: 'scripted/other' }),
+      asks,
+    ],
+    [
+      ...(['tool', 'simple'] as const),
+      (one) => ({ what: 'tool', tool: echo(one) }),
+      (one) => ({ what: 'tool', tool: { ...echo(one), version: '9.9.9' } }),
+      { service: 'tool-guard', recorded: ['tool.permitted'] },
+    ],
+    [
+      ...(['policy', 'simple'] as const),
+      () => ({ what: 'policy', policy: { deny: ['test.absent'] } }),
+      () => ({ what: 'policy', policy: { deny: ['test.echo'] } }),
+      { service: 'tool-guard', recorded: ['tool.permitted'] },
+    ],
+    [
+      ...(['plan', 'simple'] as const),
+      ({ plan }) => ({ what: 'plan', plan }),
+      ({ plan }) => ({ what: 'plan', plan: { ...plan, version: '9.9.9' } }),
+      { service: 'planner', recorded: ['plan.proposed', 'plan.accepted'] },
+    ],
+    [
+      ...(['input', 'simple'] as const),
+      () => ({ what: 'input', name: 'said', value: 'hello' }),
+      () => ({ what: 'input', name: 'said', value: 'bye' }),
+      { service: 'supervisor', recorded: ['task.scheduled'] },
+    ],
+  ];
+
+  test.each(cases)(
+    '%s: the same value changes nothing, another one parts the paths there',
+    (...one) => {
+      const [, scenario, same, other, parts] = one;
+      const history = historyOf(scenario);
+      const identical = candidateOf([same(pinned(history))]);
+      const changed = candidateOf([other(pinned(history))]);
+      const from = eventOf(history, 'plan.proposed');
+      expect(forkAt(history, from, { candidate: identical }).followed.parts).toBeUndefined();
+      const { followed } = forkAt(history, from, { candidate: changed });
+      expect(followed.parts).toMatchObject({
+        ...{ service: parts.service, because: 'decision' },
+        recorded: expect.arrayContaining([...parts.recorded]),
+      });
+      expect(backtest(history, identical)).toMatchObject({ verdict: 'same', unknown: 0 });
+      expect(backtest(history, changed)).toMatchObject({
+        ...{ verdict: 'flipped', flip: { service: parts.service, place: followed.parts?.place } },
+      });
+    },
+  );
 });
 
 describe('where no fork can be', () => {

@@ -7,7 +7,13 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { exportLines } from '../../../../replay-tools/export/export.ts';
+import { parseExport } from '../../../../replay-tools/read/file.ts';
+import type { SessionSource, SourceRecord } from '../../../../replay-tools/read/source.ts';
 import { packageRoot } from '../../../../services/chassis/config/package-root.ts';
+import type { EventRecord } from '../../../../services/chassis/protocol/event-record.ts';
+import { recordHash } from '../../../../services/chassis/protocol/seal.ts';
 import { runCli } from '../../../../services/console/cli/program.ts';
 import { fakeTerminal } from '../../../support/fake-terminal.ts';
 import { MemoryWorld } from '../../../support/memory-world.ts';
@@ -191,6 +197,38 @@ describe('nothing is touched', () => {
   });
 });
 
+/** An export in which a decision was changed by somebody who knows the rules: its id and the file's hashes are right. */
+async function tampered(name: string): Promise<{ text: string; session: string; offset: number }> {
+  const source = await parseExport([readFileSync(join(directory, name), 'utf8')], name);
+  let offset = -1;
+  const changed: SessionSource = {
+    ...source,
+    async *records() {
+      for await (const record of source.records()) {
+        const isMeant = offset < 0 && record.header.types[0] === 'task.scheduled';
+        if (isMeant) offset = record.offset;
+        yield isMeant ? withPriority(record) : record;
+      }
+    },
+  };
+  let text = '';
+  for await (const line of exportLines(changed, { release: '0.0.0-world' })) text += line;
+  return { text, session: source.session, offset };
+}
+
+function withPriority(record: SourceRecord): SourceRecord {
+  const { body, header } = record;
+  if (body?.kind !== 'turn') throw new Error('no turn');
+  const [first, ...rest] = body.events;
+  const events = [{ ...first, data: { ...first?.data, priority: 9 } } as EventRecord, ...rest];
+  const made = { ...body, events };
+  return {
+    ...record,
+    body: made,
+    header: { ...header, id: `trn_${recordHash(made).slice(0, 32)}` },
+  };
+}
+
 describe('a gate over many sessions', () => {
   test('passes where all are identical, and does not where one differs or cannot be read', async () => {
     const gate = async () => {
@@ -206,6 +244,36 @@ describe('a gate over many sessions', () => {
     expect(passed).toMatchObject({ code: 0, document: { sessions: 2, identical: 2, byHash: 0 } });
     writeFileSync(directoryOf('c.jsonl'), 'no export\n');
     expect(await gate()).toMatchObject({ code: 1, document: { identical: 2, unreadable: 1 } });
+    rmSync(directoryOf('c.jsonl'));
+    const { text, session, offset } = await tampered('asked.jsonl');
+    writeFileSync(directoryOf('d.jsonl'), text);
+    const { code, document } = await gate();
+    const counts = { sessions: 3, identical: 2, differing: 1, unreadable: 0 };
+    expect({ code, document }).toMatchObject({ code: 3, document: counts });
+    const change = { pointer: '/events/0/data/priority', expected: '9', actual: '0' };
+    const first = { kind: 'decision', service: 'supervisor', offset, changes: [change] };
+    expect(document['differences']).toMatchObject([{ session, first }]);
+    const told = (await run(['replay', 'verify', '--over', 'gate'])).stdout;
+    expect(told).toContain('d.jsonl');
+    expect(told).toContain('/events/0/data/priority');
+  });
+
+  test('the job of CI in the guide lets a release pass, and stops one that decides otherwise', async () => {
+    const job = steps.find(({ file }) => file === 'release-gate.yaml')?.text ?? '';
+    type Job = { env: Record<string, string>; steps: readonly { run?: string }[] };
+    const { replay } = (parse(job) as { jobs: { replay: Job } }).jobs;
+    expect(replay.env['SESSIONS']).toMatch(/^SELECT session_id FROM sessions /);
+    const command = replay.steps.at(-1)?.run ?? '';
+    const gate = async (sessions: string) => {
+      const words = command.replace('"$SESSIONS"', sessions).split(' ').slice(2);
+      return (await run(words)).code;
+    };
+    mkdirSync(join(directory, 'yesterday'));
+    copyFileSync(join(directory, 'asked.jsonl'), join(directory, 'yesterday', 'a.jsonl'));
+    expect(await gate('yesterday')).toBe(0);
+    const { text } = await tampered('failed.jsonl');
+    writeFileSync(join(directory, 'yesterday', 'b.jsonl'), text);
+    expect(await gate('yesterday')).toBe(3);
   });
 });
 
