@@ -17,6 +17,7 @@ import { readyQuestions } from './questions.ts';
 import { rawHop } from './raw-client.ts';
 import { storeRows } from './store-rows.ts';
 import { turns } from './turns.ts';
+import { twoHosts } from './two-hosts.ts';
 import { verifying } from './verify.ts';
 
 type Stack = Readonly<{
@@ -52,6 +53,7 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('plans')) {
     scheduling();
     await firstEvent(config, raw.hopMs);
+    await twoHosts(config);
   }
   if (wants('fairness')) await fairness(config);
   if (wants('store')) await storeRows(config);
