@@ -11,7 +11,7 @@ if (!baseUrl) {
       'Give it the URL in front of /chat/completions of a server that speaks OpenAI’s protocol, such as\n' +
       '  LONGREIN_REAL_MODEL_URL=http://127.0.0.1:8080/v1 LONGREIN_REAL_MODEL=smollm2 npm run test:real-model\n' +
       'LONGREIN_REAL_MODEL names the model there, LONGREIN_REAL_MODEL_KEY holds a key where one is needed,\n' +
-      'LONGREIN_REAL_MODEL_PLAN a plan of deploy/examples in the place of research-team.\n',
+      'LONGREIN_REAL_MODEL_PLAN a plan of deploy/examples such as research-team, in the place of one agent that answers.\n',
   );
   process.exit(2);
 }
