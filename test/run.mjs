@@ -1,5 +1,5 @@
 // `npm test`: installs and builds what is missing, runs every test, and ends with one line of counts taken from vitest's
-// reports. Files that do not get in each other's way run side by side (`lanes.mjs`); a stack is started for those that
+// reports. What only computes runs while it builds. Files that do not get in each other's way run side by side (`lanes.mjs`); a stack is started for those that
 // share one.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,9 +7,11 @@ import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
-import { ensureBuilt, packageRoot } from '../deploy/local/bootstrap.mjs';
+import { ensureBuilt, ensureInstalled, packageRoot } from '../deploy/local/bootstrap.mjs';
 import { laneNames, lanesOf } from './lanes.mjs';
 import { countsOf, failures, readReport, slowest } from './report.mjs';
+
+const running = new Set();
 
 /** What waits for a broker goes first: computing fills what it leaves. */
 const behind = 10;
@@ -42,11 +44,13 @@ function runVitest(name, files, env) {
     const stdio = ['ignore', 'pipe', 'pipe'];
     const child = spawn(process.execPath, args, { cwd: packageRoot, stdio, env: environment });
     if (name === 'quick') setPriority(child.pid, behind);
+    running.add(child);
     const held = [];
     tell(child.stdout, held);
     tell(child.stderr, held);
     child.on('error', reject);
     child.on('close', (code) => {
+      running.delete(child);
       process.stdout.write(`${held.join('\n')}\n`);
       resolve(code ?? 1);
     });
@@ -96,13 +100,27 @@ async function runReal(lanes) {
   }
 }
 
+/** Only processes of their own, as hosts are, run from the build; all else runs from the sources meanwhile. */
+async function buildFor(lanes) {
+  if (laneNames.every((name) => name === 'quick' || lanes[name].length === 0)) return;
+  try {
+    await ensureBuilt({ quiet: true, tests: true });
+  } catch (error) {
+    for (const child of running) child.kill();
+    process.stderr.write(`${error.message}\n`);
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    process.exit(1);
+  }
+}
+
 const reportOf = (lane) => join(scratch, `${lane}.json`);
 
 const startMs = Date.now();
-await ensureBuilt({ quiet: true, tests: true });
+await ensureInstalled({ quiet: true });
 const scratch = mkdtempSync(join(tmpdir(), 'longrein-run-'));
 const lanes = lanesOf(process.argv.slice(2));
 const quick = runVitest('quick', lanes.quick, {});
+await buildFor(lanes);
 const codes = [...(await runReal(lanes)), await quick];
 const ran = laneNames.filter((name) => lanes[name].length > 0);
 const reports = Object.fromEntries(ran.map((name) => [name, readReport(reportOf(name))]));

@@ -89,9 +89,14 @@ async function build({ quiet, tests }) {
   if (tests) writeFileSync(join(dist, '.built'), '');
 }
 
-/** Installs and builds what is missing. Progress goes to standard error. */
-export async function ensureBuilt({ quiet = true, tests = false } = {}) {
+/** Installs what is missing: enough for what runs from the sources. Progress goes to standard error. */
+export async function ensureInstalled({ quiet = true } = {}) {
   checkNode();
   await install(quiet);
+}
+
+/** Installs and builds what is missing. Progress goes to standard error. */
+export async function ensureBuilt({ quiet = true, tests = false } = {}) {
+  await ensureInstalled({ quiet });
   await build({ quiet, tests });
 }
