@@ -145,6 +145,11 @@ export type Planning = Readonly<{
   attemptsMax: number;
   outputTokensMax: number;
   timeoutMs: number;
+  /**
+   * Absent in sessions that pinned a plan before there were forms, which go on as they did. From 2 on the model is told the
+   * goal's budget, and no task may have a larger one.
+   */
+  form?: 2;
 }>;
 
 /** What is done where a task was given up that the plan cannot do without. */

@@ -76,7 +76,7 @@ function planWithModel(
     const callsMax = plan.planning.attemptsMax * callsPerAnswer;
     if (known.failure.retryable && known.calls < callsMax)
       return [askForPlan({ ...at, violations: known.violations })];
-    return [givenUp(plan, known, [modelFailure(known.failure)])];
+    return withoutAnswer(state, plan, givenUp(plan, known, [modelFailure(known.failure)]));
   }
   if (known.answer === undefined) return [askForPlan({ ...at, violations: known.violations })];
   return judge({ ...at, known, answer: known.answer }, facts);
@@ -90,7 +90,7 @@ function judge(at: Answered, facts: PlannerFacts): readonly Draft[] {
   const { catalog, plan, known, answer, request } = at;
   const value = answerValue(answer);
   const head = { plan: plan.name, version: plan.version, origin: 'model' as const };
-  const made = planOf(plan, value);
+  const made = planOf(plan, value, known);
   const isPlan = 'tasks' in made;
   const violations = isPlan ? reviewPlan({ ...catalog, plan: made }, request, facts.pools) : made;
   const said = event('plan.proposed', head, { plan: json(value) });
@@ -128,6 +128,16 @@ function givenUp(plan: Shell, known: PlanningState, violations: readonly PlanVio
     { ...data, attempts: calls, costNanoUsd },
     { violations: json(all) },
   );
+}
+
+/**
+ * After an answer that went back the session takes a refusal only of a further proposal, and there is none: it says so, or
+ * nothing would end the session. Those that planned before forms go on as they did.
+ */
+function withoutAnswer({ session }: PlannerState, plan: Shell, refusal: Draft): readonly Draft[] {
+  if (plan.planning.form === undefined || session.value !== 'rejected') return [refusal];
+  const head = { plan: plan.name, version: plan.version, origin: 'model' as const };
+  return [event('plan.proposed', head, { plan: json(null) }), refusal];
 }
 
 function proposed(plan: PlanDefinition): Draft {

@@ -69,7 +69,13 @@ const inputOf = (at: Omit<Asking, 'violations'>): JsonObject => ({
   inputs: at.request.inputs,
   context: at.request.context ?? null,
   agents: agentsOf(at),
+  ...budgetOf(at),
 });
+
+/** What the goal may cost, for plans of a form that looks at it. */
+function budgetOf({ plan, request: { budgetNanoUsd } }: Omit<Asking, 'violations'>): JsonObject {
+  return plan.planning.form === undefined || budgetNanoUsd === undefined ? {} : { budgetNanoUsd };
+}
 
 function firstMessages(at: Asking): JsonObject[] {
   const { guidance, tasksMax } = at.plan.planning;
@@ -87,7 +93,7 @@ function firstMessages(at: Asking): JsonObject[] {
   const { goal, inputs, context } = inputOf(at);
   return [
     { role: 'system', text: lines.join('\n') },
-    { role: 'user', text: JSON.stringify({ goal, inputs, context }) },
+    { role: 'user', text: JSON.stringify({ goal, inputs, context, ...budgetOf(at) }) },
   ];
 }
 
@@ -123,7 +129,11 @@ export function answerValue(answer: string): JsonValue {
 }
 
 /** The plan that the answer makes of the shell, or why it makes none. */
-export function planOf(plan: Shell, answer: JsonValue): PlanDefinition | readonly PlanViolation[] {
+export function planOf(
+  plan: Shell,
+  answer: JsonValue,
+  known: PlanningState,
+): PlanDefinition | readonly PlanViolation[] {
   if (typeof answer !== 'object' || answer === null || !('tasks' in answer)) return [noObject];
   const { tasks, output } = answer as JsonObject;
   const { name, version, description, planning, replan, progress } = plan;
@@ -136,8 +146,22 @@ export function planOf(plan: Shell, answer: JsonValue): PlanDefinition | readonl
   const own = { inputs: plan.inputs, planning, output: kept };
   const told = progress === undefined ? {} : { progress };
   const whole = { ...made, ...own, ...told, ...(replan === undefined ? {} : { replan }) };
-  const outside = foreign(planning, whole);
+  const outside = [...foreign(planning, whole), ...tooDear(whole, known)];
   return outside.length > 0 ? outside : whole;
+}
+
+/** Tasks that may spend more than the goal has. */
+function tooDear(
+  { tasks }: PlanDefinition,
+  { budgetNanoUsd: has }: PlanningState,
+): PlanViolation[] {
+  if (has === undefined) return [];
+  return tasks.flatMap(({ id, budgetNanoUsd = 0 }, index) => {
+    if (budgetNanoUsd <= has) return [];
+    const where = `tasks[${index}].budgetNanoUsd`;
+    const reason = `Task "${id}" may spend ${budgetNanoUsd} nano-USD; the goal has ${has}.`;
+    return [{ where, reason, fix: 'Give it less, or leave it out.' }];
+  });
 }
 
 /** An agent works in the pool that the plan names for it. */

@@ -151,7 +151,7 @@ function byModel(of: Revision): readonly Draft[] {
     ];
   }
   if (known.answer === undefined) return [ask(known.violations)];
-  const made = planOf(plan, answerValue(known.answer));
+  const made = planOf(plan, answerValue(known.answer), known);
   const violations = 'tasks' in made ? violationsOf(of, made.tasks) : made;
   if ('tasks' in made && violations.length === 0)
     return [revised(of, merged(of, made.tasks), 'model')];

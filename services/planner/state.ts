@@ -22,6 +22,8 @@ export type PlanRequest = Readonly<{
   context?: JsonValue;
   agentPools: readonly string[] | null;
   riskMax: ToolDefinition['risk'] | null;
+  /** Until a planning model is asked, whose question says it from then on. */
+  budgetNanoUsd?: number;
   /** Of a child session: the plan came with its opening, and its parent answers for it. */
   catalog?: PinnedCatalog;
 }>;
@@ -38,6 +40,8 @@ export type PlanningState = Readonly<{
   /** What was wrong with the last answer: it goes back. */
   violations: readonly PlanViolation[];
   costNanoUsd: number;
+  /** What the goal may cost, where the first question said it. */
+  budgetNanoUsd?: number;
 }>;
 
 export type PlannerState = Readonly<{
@@ -127,7 +131,7 @@ function withRevising(state: PlannerState, { content }: SeenEvent<'plan.accepted
   const { planning, request, ...rest } = state;
   const catalog = bodyOf(content.catalog) as unknown as PinnedCatalog;
   if (catalog.plan.replan === undefined || request === null) return { ...rest, request: null };
-  const { catalog: _given, ...asked } = request;
+  const { catalog: _given, budgetNanoUsd: _said, ...asked } = request;
   const next = { ...rest, request: null, revising: { catalog, request: asked } };
   return planning === undefined ? next : { ...next, planning: withoutAnswer(planning) };
 }
@@ -189,11 +193,27 @@ function onModel(state: PlannerState, event: SeenEvent): PlannerState {
     if (event.data.agent !== plannerAgent) return state;
     const { answer: _read, failure: _told, ...kept } = planning;
     const next = { ...kept, open: event.data.call, calls: planning.calls + 1 };
-    return { ...state, planning: next };
+    return asking({ ...state, planning: { ...next, ...budgetSaid(event) } });
   }
   if (!('call' in event.data) || event.data.call !== planning.open) return state;
   if (!settling.has(event.type)) return state;
   return { ...state, planning: answered({ ...planning, open: null }, event) };
+}
+
+/** The goal's budget, of a question that says it: the first one, in plans of form 2. */
+function budgetSaid({
+  content,
+}: SeenEvent<'model.requested'>): Pick<PlanningState, 'budgetNanoUsd'> {
+  const input = content.input === undefined ? null : bodyOf(content.input);
+  if (typeof input !== 'object' || input === null || !('budgetNanoUsd' in input)) return {};
+  return { budgetNanoUsd: Number(input.budgetNanoUsd) };
+}
+
+/** From here on the state is the one that it was before goals' budgets were looked at, but for what the question said. */
+function asking(state: PlannerState): PlannerState {
+  if (state.request?.budgetNanoUsd === undefined) return state;
+  const { budgetNanoUsd: _said, ...request } = state.request;
+  return { ...state, request };
 }
 
 function answered(planning: PlanningState, event: SeenEvent): PlanningState {
@@ -212,7 +232,7 @@ function answered(planning: PlanningState, event: SeenEvent): PlanningState {
 }
 
 function requestOf(opened: SeenEvent<'session.opened'>): PlanRequest {
-  const { plan, agentPools, riskMax } = opened.data;
+  const { plan, agentPools, riskMax, budgetNanoUsd } = opened.data;
   const { goal, inputs, context } = goalScopeOf(opened);
   return {
     plan: plan ?? defaultPlan,
@@ -221,6 +241,7 @@ function requestOf(opened: SeenEvent<'session.opened'>): PlanRequest {
     context,
     agentPools: agentPools ?? null,
     riskMax: riskMax ?? null,
+    ...(budgetNanoUsd === undefined ? {} : { budgetNanoUsd }),
     ...(opened.content.catalog === undefined
       ? {}
       : { catalog: bodyOf(opened.content.catalog) as unknown as PinnedCatalog }),

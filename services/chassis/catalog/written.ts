@@ -57,7 +57,7 @@ export type WrittenPlan = Readonly<
     inputs?: Readonly<Record<string, WrittenInput>>;
     tasks?: readonly WrittenTask[];
     planning?: Optional<
-      Planning,
+      Omit<Planning, 'form'>,
       'guidance' | 'tasksMax' | 'attemptsMax' | 'outputTokensMax' | 'timeoutMs'
     >;
     output?: WrittenOutput;
@@ -194,7 +194,7 @@ export function completePlan(written: WrittenPlan): PlanDefinition {
     description,
     inputs: Object.fromEntries(inputs),
     tasks: (written.tasks ?? []).map(completeTask),
-    ...(planning === undefined ? {} : { planning: { ...planningDefaults, ...planning } }),
+    ...(planning === undefined ? {} : { planning: { ...planningDefaults, ...planning, form: 2 } }),
     ...(replan === undefined ? {} : { replan: completeReplan(replan) }),
     ...(progress === undefined ? {} : { progress }),
     output: completeOutput(output ?? { kind: 'collect' }),

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDefinition, Planning } from '../../../../schemas/definitions/plan.ts';
-import { bodyOf, type Draft, event, json, text } from '../../../../schemas/event.ts';
+import { bodyOf, type DataOf, type Draft, event, json, text } from '../../../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../../../schemas/json.ts';
 import { problemOfDraft } from '../../../../services/chassis/protocol/validate.ts';
 import { plannerLogic } from '../../../../services/planner/decide.ts';
 import { BenchSession } from '../../../support/bench-session.ts';
 import { aCatalog, aPlan, opened } from '../../../support/plan-fixtures.ts';
+import { SupervisorBench } from '../../../support/supervisor-bench.ts';
 
 const planning: Planning = {
   model: 'thinker',
@@ -17,15 +18,16 @@ const planning: Planning = {
   timeoutMs: 5_000,
 };
 const shell: PlanDefinition = { ...aPlan([]), planning };
+const ofForm2: PlanDefinition = { ...shell, planning: { ...planning, form: 2 } };
 
-function bench() {
-  const catalog = { ...aCatalog(shell), models: { thinker: 'scripted/thinker' } };
+function bench(plan = shell, goal: Partial<DataOf<'session.opened'>> = {}) {
+  const catalog = { ...aCatalog(plan), models: { thinker: 'scripted/thinker' } };
   const attachments = { catalog: catalog as unknown as JsonValue };
   const facts: JsonObject = { plans: ['audit'], pools: ['main'], problems: [] };
   const session = new BenchSession([
     { logic: plannerLogic, facts: () => ({ facts, attachments }) },
   ]);
-  session.input(opened());
+  session.input(opened(goal));
   return session;
 }
 
@@ -52,6 +54,17 @@ function answer(session: BenchSession, said: JsonValue | string): void {
     ...{ cachedInputTokens: 0, durationMs: 1, priceVersion: 'x', fromCache: false },
   };
   session.append([event('model.completed', data as never, { message: json(body) })], 'input');
+}
+
+function fail(session: BenchSession, retryable: boolean): void {
+  const asked = session.events.findLast((one) => one.type === 'model.requested');
+  const call = asked?.type === 'model.requested' ? asked.data.call : '';
+  const data = {
+    ...{ call, claim: 'rec#0', provider: 'scripted', model: 'scripted/thinker' },
+    ...{ code: 'OVERLOADED', class: 'overloaded', retryable, durationMs: 1 },
+    ...{ ...usage, costNanoUsd: 0, retryAfterMs: 0 },
+  };
+  session.append([event('model.failed', data as never, { message: text('busy') })], 'input');
 }
 
 const bodyIn = <T>(draft: Draft | undefined, name: string): readonly T[] =>
@@ -110,18 +123,51 @@ describe('a plan from a model', () => {
     expect(second?.['reason']).toContain('There are 4 tasks; at most 3');
   });
 
+  it('ends the session too where the model fails after an answer that went back', () => {
+    const session = bench(ofForm2);
+    decide(session);
+    answer(session, 'I would rather not.');
+    decide(session);
+    fail(session, false);
+    const drafts = decide(session);
+    expect(typesOf(drafts)).toEqual(['plan.proposed', 'plan.rejected']);
+    expect(drafts[1]?.data).toMatchObject({ code: 'PLANNING_FAILED', attempts: 2 });
+    const stopping = new SupervisorBench();
+    for (const one of session.events) stopping.append([one as unknown as Draft], one.service);
+    expect(stopping.says()).toContain('session.failed PLAN_REJECTED');
+  });
+
+  it('gives a task back that may spend more than the goal has', () => {
+    const session = bench(ofForm2, { budgetNanoUsd: 1_000 });
+    const [asked] = decide(session);
+    expect(JSON.stringify(bodyIn(asked, 'messages'))).toContain('budgetNanoUsd');
+    const dear = (budgetNanoUsd: number) => ({ tasks: [{ ...good.tasks[0], budgetNanoUsd }] });
+    answer(session, dear(1_001));
+    const [, rejected] = decide(session);
+    expect(bodyIn(rejected, 'violations')).toEqual([
+      {
+        where: 'tasks[0].budgetNanoUsd',
+        reason: 'Task "look" may spend 1001 nano-USD; the goal has 1000.',
+        fix: 'Give it less, or leave it out.',
+      },
+    ]);
+    answer(session, dear(1_000));
+    expect(typesOf(decide(session))).toEqual(['plan.proposed', 'plan.accepted']);
+  });
+
+  it('of a session that pinned its plan before there were forms looks at no budget', () => {
+    const session = bench(shell, { budgetNanoUsd: 1_000 });
+    const [asked] = decide(session);
+    expect(JSON.stringify(asked)).not.toContain('budgetNanoUsd');
+    answer(session, { tasks: [{ ...good.tasks[0], budgetNanoUsd: 1_001 }] });
+    expect(typesOf(decide(session))).toEqual(['plan.proposed', 'plan.accepted']);
+  });
+
   it('asks again after a failure that may pass, and not for ever', () => {
     const session = bench();
     decide(session);
     for (let calls = 1; calls <= 6; calls += 1) {
-      const asked = session.events.findLast((one) => one.type === 'model.requested');
-      const call = asked?.type === 'model.requested' ? asked.data.call : '';
-      const data = {
-        ...{ call, claim: 'rec#0', provider: 'scripted', model: 'scripted/thinker' },
-        ...{ code: 'OVERLOADED', class: 'overloaded', retryable: true, durationMs: 1 },
-        ...{ ...usage, costNanoUsd: 0, retryAfterMs: 0 },
-      };
-      session.append([event('model.failed', data as never, { message: text('busy') })], 'input');
+      fail(session, true);
       expect(typesOf(decide(session))).toEqual([calls < 6 ? 'model.requested' : 'plan.rejected']);
     }
     const rejected = session.events.findLast((one) => one.type === 'plan.rejected');
