@@ -1,5 +1,6 @@
 import { type Draft, event, type InputEventType, json, text } from '../../schemas/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { isServerCheck } from '../../services/chassis/catalog/server-checks.ts';
 import {
   outcomes as outcomeTypes,
   replayedPrice,
@@ -88,6 +89,12 @@ function mockedModel({ call, name, claim }: Call, mock: Mock) {
     message: json({ text: said, toolCalls } as unknown as JsonValue),
   });
 }
+
+/** Nothing is run in a rehearsal: an agent that the record does not know needs no server that is well. */
+export const serversAreWell: Answerer = (call) =>
+  call.kind === 'tool' && isServerCheck(call.name)
+    ? { draft: mockedTool(call, { result: { asked: false } }), afterMs: 0, from: 'mock' }
+    : undefined;
 
 /** Answers from the first mock that fits. */
 export const mocked =

@@ -3,7 +3,7 @@ import { hashOf } from '../../services/chassis/protocol/hash.ts';
 import { type Happening, History, textIn } from '../read/history.ts';
 import { judgeSession } from '../read/session.ts';
 import type { SessionSource, SourceRecord } from '../read/source.ts';
-import { type Answerer, firstOf, recorded } from './answers.ts';
+import { type Answerer, firstOf, recorded, serversAreWell } from './answers.ts';
 import { recordedCalls } from './call-book.ts';
 import { type Candidate, unchanged } from './candidate.ts';
 import { type Played, PlayOn } from './play-on.ts';
@@ -118,7 +118,7 @@ export function forkAt(history: History, at: Happening, options: ForkOptions = {
   const shared = rehearsal.stage.records.length;
   const followed = rehearsal.follow();
   const fromRecord = recorded(history, recordedCalls(history));
-  const answerer = mocks === undefined ? fromRecord : firstOf(mocks, fromRecord);
+  const answerer = firstOf(...(mocks === undefined ? [] : [mocks]), fromRecord, serversAreWell);
   const played = followed.parts === undefined ? undefined : new PlayOn(rehearsal, answerer).run();
   const session = forkId(rehearsal, at.address, candidate.says);
   const changes = [...candidate.says, ...(mocks === undefined ? [] : ['mocks'])];

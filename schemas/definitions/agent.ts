@@ -93,6 +93,9 @@ export type HandoffPolicy = Readonly<{
 /** What an agent gets of shared memory. There is none yet: only `none` is accepted. */
 export type MemoryPolicy = Readonly<{ kind: 'none' | 'shared' }>;
 
+/** Whether an agent whose tools are those of MCP servers asks these before its first step whether they are well. */
+export type ProvisioningPolicy = Readonly<{ servers: 'check' | 'skip' }>;
+
 /** How the conversation is kept within so many tokens of one request. */
 export type ContextPolicy = Readonly<{
   tokensMax: number;
@@ -108,15 +111,16 @@ export type ContextPolicy = Readonly<{
 /** What agents of both kinds have; absent in sessions that pinned an agent of form 1, which run as they did. */
 type AgentPolicies = Readonly<{
   /**
-   * Form of the template. Behaviour that came with a form is for agents of it and of later ones: 3 heals itself, and 4
-   * has a breaker that counts and stops also those to whom work was given.
+   * Form of the template. Behaviour that came with a form is for agents of it and of later ones: 3 heals itself, 4
+   * has a breaker that counts and stops also those to whom work was given, and 5 asks its MCP servers before it begins.
    */
-  form?: 2 | 3 | 4;
+  form?: 2 | 3 | 4 | 5;
   /** What the agent is for, in words. A model reads it after its system text. */
   goal?: string;
   /** Of one attempt, from its start. */
   wallTimeMs?: number;
   memory?: MemoryPolicy;
+  provisioning?: ProvisioningPolicy;
   onError?: ErrorPolicy;
   /** There where the agent may ask. */
   person?: PersonPolicy;

@@ -5,12 +5,12 @@ export type ToolSideEffects = 'none' | 'read' | 'write' | 'destructive';
 
 /**
  * Who carries a call out: code of this program, a tool of an MCP server, or code that the call
- * brings along. `person`: nobody, the agent waits for an answer; only the built-in `ask_person` has it. `agent`: another
+ * brings along. An MCP server that `checks` is itself asked which tools it has, and none is called. `person`: nobody, the agent waits for an answer; only the built-in `ask_person` has it. `agent`: another
  * agent does it; only the built-in `delegate` and `handoff` have it.
  */
 export type ToolRunnerReference =
   | Readonly<{ kind: 'builtin'; name: string }>
-  | Readonly<{ kind: 'mcp'; server: string; tool: string }>
+  | Readonly<{ kind: 'mcp'; server: string; tool: string; checks?: true }>
   | Readonly<{ kind: 'sandbox'; language: 'javascript' }>
   | Readonly<{ kind: 'person' }>
   | Readonly<{ kind: 'agent' }>;

@@ -18,8 +18,12 @@ export type Denial = Readonly<{
   fix: string;
 }>;
 
-/** What the guard knows an agent by. */
-export type AgentRights = Readonly<{ role: string; tools: readonly string[] }>;
+/** What the guard knows an agent by. `checks` are the questions to servers that it may ask before it begins. */
+export type AgentRights = Readonly<{
+  role: string;
+  tools: readonly string[];
+  checks?: readonly string[];
+}>;
 
 /** One call with all that the checks look at. `argumentBytes` counts JSON text in UTF-8. */
 export type CallUnderCheck = Readonly<{
@@ -67,6 +71,7 @@ function checkKnown(call: CallUnderCheck): Denial | undefined {
 
 function checkRole(call: CallUnderCheck, tool: ToolDefinition): Denial | undefined {
   const { agentName, rights } = call;
+  if (rights?.checks?.includes(call.tool) === true) return undefined;
   if (rights === undefined || !rights.tools.includes(call.tool)) {
     const message = `Agent "${agentName}" does not list the tool "${tool.name}".`;
     const fix = `${advice(call)} Or add it to the agent's tools.`;

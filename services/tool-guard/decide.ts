@@ -17,6 +17,7 @@ import {
   text,
 } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { serverChecksOf } from '../chassis/catalog/server-checks.ts';
 import {
   type EndedWork,
   endedBecause,
@@ -75,8 +76,10 @@ const initial: ToolGuardState = {
 };
 
 function pin(state: ToolGuardState, catalog: PinnedCatalog): ToolGuardState {
-  const rights = Object.entries(catalog.agents).map(([name, { role, tools }]) => {
-    return [name, { role, tools }] as const;
+  const rights = Object.entries(catalog.agents).map(([name, agent]) => {
+    const { role, tools } = agent;
+    const checks = serverChecksOf(agent, catalog.tools).map(({ check }) => check);
+    return [name, { role, tools, ...(checks.length === 0 ? {} : { checks }) }] as const;
   });
   const delegations = delegationsOf(catalog);
   return {

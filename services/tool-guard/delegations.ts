@@ -100,4 +100,6 @@ export function beyondGiver({ tasks }: Delegations, call: Checked): Denial | und
 }
 
 const mayCall = (rights: AgentRights | undefined, { name, roles }: ToolDefinition): boolean =>
-  rights?.tools.includes(name) === true && (roles.includes('*') || roles.includes(rights.role));
+  rights !== undefined &&
+  [...rights.tools, ...(rights.checks ?? [])].includes(name) &&
+  (roles.includes('*') || roles.includes(rights.role));

@@ -7,6 +7,7 @@
  * W2 Ids of calls are counted in the state, so that two equal calls are two calls.
  * W3 A further attempt goes on from what the one before has (resume.ts).
  * W4 After the end of its task or session an agent does nothing but end.
+ * W5 It does nothing before the servers of its tools said that they are well, where its template wants that.
  */
 
 import type { AgentDefinition, ModelAgent } from '../../schemas/definitions/agent.ts';
@@ -27,6 +28,7 @@ import { spentText } from './model-limits.ts';
 import { modelMove } from './model-loop.ts';
 import type { EmbedRequest, ModelRequest, Move, ToolRequest } from './move.ts';
 import { procedureMove } from './procedure.ts';
+import { checkDrafts, isProvisioning, startDrafts, unwell } from './provisioning.ts';
 import { askDrafts, askingOf, isQuestion, questionDrafts } from './questions.ts';
 import { recoveryMove } from './recovery.ts';
 import { deliveriesOf } from './requests.ts';
@@ -180,16 +182,19 @@ function beginDrafts(at: Case): Draft[] {
   const resumes = resumedAgent(at.state, entry);
   const created = { ...named, ...digest, ...(resumes === undefined ? {} : { resumes }) };
   const timer = wallTimerOf(agent);
+  const dueAtMs = at.nowMs + (wallTimeMs ?? 0);
+  const wall = wallTimeMs === undefined ? [] : [event('timer.set', { timer, dueAtMs })];
+  const checks = checkDrafts(at);
+  if (checks.length > 0) return [event('agent.created', created), ...wall, ...checks];
   const begun = { ...at, entry: resumed(at.state, entry) ?? entry };
-  return [
-    event('agent.created', created),
-    event('agent.provisioned', { agent, tools: [...definition.tools] }),
-    event('agent.started', { agent }),
-    ...(wallTimeMs === undefined
-      ? []
-      : [event('timer.set', { timer, dueAtMs: at.nowMs + wallTimeMs })]),
-    ...moveDrafts(begun),
-  ];
+  return [event('agent.created', created), ...startDrafts(at), ...wall, ...moveDrafts(begun)];
+}
+
+/** An agent that asked its servers ends with the first that is not well, and begins when all are (W5). */
+function askedDrafts(at: Case): Draft[] {
+  const failure = unwell(at.definition, at.entry);
+  if (failure !== undefined) return failDrafts(at, failure);
+  return at.entry.machine?.value === 'checked' ? [...startDrafts(at), ...moveDrafts(at)] : [];
 }
 
 function withoutDefinition(agent: string, entry: AgentEntry): Draft[] {
@@ -225,7 +230,8 @@ function afterSettled(state: PoolState, at: Case, settled: readonly Draft[]): Dr
   return [...proposal.drafts, ...agentDrafts(proposal.state, [at.agent, entry], at)];
 }
 
-const liveStates = new Set(['created', 'provisioned', 'running', 'waiting']);
+const live = ['created', 'provisioning', 'checked', 'provisioned', 'running', 'waiting'];
+const liveStates = new Set(live);
 
 function agentDrafts(
   state: PoolState,
@@ -244,6 +250,7 @@ function agentDrafts(
   const one: Case = { ...at, agent, entry, definition, state };
   if (machine === undefined) return awaitsEarlier(state, entry) ? [] : beginDrafts(one);
   if (entry.wall?.fired === true && liveStates.has(machine.value)) return outOfTime(one);
+  if (isProvisioning(entry)) return askedDrafts(one);
   const settled = [...questionDrafts(one), ...delegationDrafts(one)];
   if (settled.length > 0) return afterSettled(state, one, settled);
   return machine.value === 'running' ? moveDrafts(one) : [];

@@ -30,6 +30,7 @@ import {
 } from './evolve-person.ts';
 import { cancelledTimer, firedTimer, setTimer } from './evolve-timer.ts';
 import { askedTool, endedTool, startedTool } from './evolve-tool.ts';
+import { askedServer, checksOf, isProvisioning, toldServer } from './provisioning.ts';
 import { recoveryIn } from './recovery.ts';
 import { forgetAllEarlier, forgetEarlier, resumed, withoutAgent } from './resume.ts';
 import { type AgentEntry, agentId, type PoolState } from './state.ts';
@@ -48,7 +49,7 @@ function pin(state: PoolState, seen: SeenEvent<'plan.accepted'>, pool: string): 
   const definitions = Object.fromEntries(
     Object.entries(catalog.agents).filter(([name]) => names.includes(name)),
   );
-  return { ...state, definitions, models: catalog.models };
+  return { ...state, definitions, models: catalog.models, ...checksOf(definitions, catalog) };
 }
 
 function schedule(state: PoolState, seen: SeenEvent<'task.scheduled'>, pool: string): PoolState {
@@ -96,10 +97,11 @@ function requested(
 ): PoolState {
   const { call, agent } = seen.data;
   const definition = modelAgentOf(state, agent);
-  const change = (entry: AgentEntry) =>
-    seen.type === 'model.requested'
-      ? askedModel(entry, definition, seen)
-      : askedTool(entry, definition?.repeatsMax !== undefined, seen);
+  const change = (entry: AgentEntry) => {
+    if (seen.type === 'model.requested') return askedModel(entry, definition, seen);
+    if (isProvisioning(entry)) return askedServer(entry, seen);
+    return askedTool(entry, definition?.repeatsMax !== undefined, seen);
+  };
   const next = moved(state, agent, { seen, change });
   return next === state ? state : { ...next, open: withMember(next.open, call, agent) };
 }
@@ -230,7 +232,11 @@ export function evolve(state: PoolState, seen: SeenEvent, pool: string): PoolSta
     case 'tool.failed':
     case 'tool.denied':
     case 'tool.unknown':
-      return answered(state, seen.data.call, { seen, change: (entry) => endedTool(entry, seen) });
+      return answered(state, seen.data.call, {
+        seen,
+        change: (entry) =>
+          isProvisioning(entry) ? toldServer(entry, seen) : endedTool(entry, seen),
+      });
     case 'model.completed':
       return answered(state, seen.data.call, {
         seen,

@@ -140,7 +140,7 @@ function goingOn(
   kind: AgentDefinition['kind'],
 ): AgentEntry {
   const { wall: _wall, summary: _summary, questions: _asked, ...others } = earlier;
-  const { delegatedNanoUsd: _paid, ...kept } = others;
+  const { delegatedNanoUsd: _paid, checks: _checks, ...kept } = others;
   const { answer, finishReason, step = 0 } = earlier.model;
   const talked =
     earlier.usage.modelCalls > 0 ? agentId(earlier.task, earlier.attempt) : earlier.continues;

@@ -8,6 +8,7 @@ import type { ModelRoute } from '../../schemas/definitions/catalog.ts';
 import type { DataOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Persisted } from '../../state-machines/fold.ts';
+import type { ServerCheck } from '../chassis/catalog/server-checks.ts';
 import type { ModelAnswer } from '../chassis/context/messages.ts';
 import { type Lineage, ofPlan } from '../chassis/effects/delegation.ts';
 import { type EndedWork, nothingEnded } from '../chassis/effects/ended-work.ts';
@@ -64,6 +65,9 @@ export type ToolCallEntry = Readonly<{
   /** Of a call for vectors that failed: what the wait follows from before it is made again, where it may be. */
   again?: Pick<ModelFailure, 'retryAfterMs' | 'address'>;
 }>;
+
+/** What an agent asked of a server, and why it cannot begin, where that is known. */
+export type ServerAnswer = Readonly<{ call: string; failure?: Failure }>;
 
 /** `address` is that of the event that said so: back-off draws its jitter from it. */
 export type ModelFailure = Failure &
@@ -126,6 +130,8 @@ export type AgentEntry = Readonly<{
   input: JsonValue;
   calls: number;
   usage: Usage;
+  /** Whether the servers that it needs are well: what it asked before it began. */
+  checks?: readonly ServerAnswer[];
   /** A procedure's calls so far; a model's calls of its newest answer. */
   tools: readonly ToolCallEntry[];
   model: ModelProgress;
@@ -189,6 +195,8 @@ export type PoolState = Readonly<{
   definitions: Members<AgentDefinition>;
   /** Aliases of the accepted plan; the gateway chooses where one stands for several models. */
   models: Members<ModelRoute>;
+  /** By name of the agent: what it asks the servers of its tools before it begins. */
+  checks?: Members<readonly ServerCheck[]>;
   agents: Members<AgentEntry>;
   attempts: Members<number>;
   open: Members<string>;

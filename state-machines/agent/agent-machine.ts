@@ -1,7 +1,7 @@
 /**
  * The life of one agent: one attempt at one task. Owns what the agent waits for, so that an answer
  * counts once and only while it is awaited; a late or repeated one is refused. An agent runs again
- * when nothing is awaited.
+ * when nothing is awaited. Before it begins it may ask whether the servers of its tools are well.
  */
 
 import { assign, setup } from 'xstate';
@@ -56,6 +56,17 @@ const answers = {
   'timer.fired': answer,
   'person.settled': answer,
 } as const;
+const check = { ...ask, target: 'provisioning' } as const;
+const told = [
+  { guard: 'isLast', target: 'checked', actions: 'settle' },
+  { guard: 'isAwaited', actions: 'settle' },
+] as const;
+const checked = {
+  'tool.completed': told,
+  'tool.failed': told,
+  'tool.denied': told,
+  'tool.unknown': told,
+} as const;
 const broken = { 'agent.failed': 'failed', 'agent.cancelled': 'cancelled' } as const;
 const over = { on: { 'agent.cleaned-up': 'cleaned-up' } } as const;
 
@@ -78,7 +89,10 @@ export const agentMachine = setup({
   context: { awaited: [] },
   initial: 'created',
   states: {
-    created: { on: { ...broken, 'agent.provisioned': 'provisioned' } },
+    created: { on: { ...broken, 'tool.requested': check, 'agent.provisioned': 'provisioned' } },
+    // Its servers are asked, each by a call.
+    provisioning: { on: { ...broken, 'tool.requested': check, ...checked } },
+    checked: { on: { ...broken, 'agent.provisioned': 'provisioned' } },
     provisioned: { on: { ...broken, 'agent.started': 'running' } },
     running: { on: { ...broken, ...asks, 'agent.completed': 'completed' } },
     // Its time can be over while it waits.

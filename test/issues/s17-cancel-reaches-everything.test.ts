@@ -43,6 +43,7 @@ name: hanger
 version: 1.0.0
 description: Waits for an MCP server.
 role: analyst
+provisioning: { servers: skip }
 tools: [busy.hang]
 steps: [{ id: hang, tool: busy.hang, arguments: {} }]
 output: done

@@ -89,6 +89,9 @@ export function createFakeRunner(parts: FakeRunnerParts): ToolRunner {
   const run = async (call: ToolCall): Promise<ToolOutcome> => {
     const tool = parts.tools[call.tool];
     parts.onStart(call);
+    // Servers of a simulated world are well where it does not say otherwise.
+    if (tool === undefined && call.checked !== undefined)
+      return outcomeOf({ result: { asked: true } }, parts.isolation);
     if (tool === undefined) {
       const message = `The simulated world has no tool ${call.tool}.`;
       return failed({ code: 'TOOL_UNKNOWN', class: 'not-found', retryable: false, message });

@@ -14,6 +14,7 @@ import type { CatalogNames } from './known-names.ts';
 import { withDelegates, workersOfPlan } from './plan-agents.ts';
 import type { CatalogProblem } from './problem.ts';
 import { replacementModelsOf } from './recovery-policy.ts';
+import { serverCheckTools } from './server-checks.ts';
 
 export type CatalogParts = Readonly<{
   plans: Readonly<Record<string, PlanDefinition>>;
@@ -80,10 +81,13 @@ function pin(plan: PlanDefinition, parts: CatalogParts): PinnedCatalog {
   return {
     plan,
     agents,
-    tools: pick(
-      parts.tools,
-      used.flatMap(({ tools }) => tools),
-    ),
+    tools: {
+      ...pick(
+        parts.tools,
+        used.flatMap(({ tools }) => tools),
+      ),
+      ...serverCheckTools(used, parts),
+    },
     models: pick(parts.models, [...aliases, ...modelsOfPlan(plan)]),
     ...(limitedPools.length === 0 ? {} : { limitedPools }),
   };

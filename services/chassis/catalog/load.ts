@@ -29,6 +29,7 @@ import { type CatalogProblem, compareProblems, formatProblems, type Violation } 
 import { createRegistry, type Entry, type Registry } from './registry.ts';
 import { validatePlan } from './rules.ts';
 import { definitionReaders, type Reader } from './schema.ts';
+import { withServerChecks } from './server-checks.ts';
 import { schemaCheck, validateServer, validateTool } from './tool-rules.ts';
 import {
   completeAgent,
@@ -132,7 +133,7 @@ class Loading {
     const problems = this.problems.sort(compareProblems);
     const parts = {
       plans: this.plans.values(),
-      agents: this.agents.values(),
+      agents: withServerChecks(this.agents.values(), this.allTools()),
       tools: this.allTools(),
       pools: this.pools.entries().map(({ value }) => value),
       mcpServers: this.servers.values(),

@@ -8,6 +8,7 @@ import { toError } from '../errors.ts';
 import { builtInTools } from './built-in-tools.ts';
 import { type CatalogNames, under, unknownName } from './known-names.ts';
 import type { Violation } from './problem.ts';
+import { isServerCheck } from './server-checks.ts';
 
 /** Says why a value is not a JSON Schema that can be used; undefined if it is one. */
 export type SchemaCheck = (schema: JsonObject) => string | undefined;
@@ -52,7 +53,9 @@ export function validateTool(
   };
   const server = runner.kind === 'mcp' ? runner.server : undefined;
   return [
-    ...(Object.hasOwn(builtInTools, tool.name) ? [builtInName(tool.name)] : []),
+    ...(Object.hasOwn(builtInTools, tool.name) || isServerCheck(tool.name)
+      ? [builtInName(tool.name)]
+      : []),
     ...invalid(inputSchema, 'inputSchema'),
     ...(inputSchema.type === 'object' ? [] : [notAnObject]),
     ...(outputSchema === undefined ? [] : invalid(outputSchema, 'outputSchema')),

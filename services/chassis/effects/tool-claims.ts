@@ -65,6 +65,8 @@ export type ToolClaims = Readonly<{
 export type CallToRun = Readonly<{
   definition: ToolDefinition;
   arguments: JsonValue;
+  /** Of a question to a server: the tools that it should have. */
+  checked?: readonly ToolDefinition[];
   effect: EffectClass;
   /** Counts the claims of this call, from 1. */
   attempt: number;
@@ -208,13 +210,24 @@ export function foldClaims(state: ToolClaims, seen: SeenEvent, owner: ClaimOwner
   }
 }
 
+function checkedBy(
+  { runner }: ToolDefinition,
+  { arguments: given }: ToolCallEntry,
+  { definitions }: ToolClaims,
+): Pick<CallToRun, 'checked'> {
+  if (runner.kind !== 'mcp' || runner.checks !== true) return {};
+  const { tools = [] } = (given ?? {}) as { tools?: readonly string[] };
+  return { checked: tools.flatMap((name) => memberOf(definitions, name) ?? []) };
+}
+
 /** What to run for a claimed call. Undefined once the call has ended. */
 export function callOf(state: ToolClaims, call: string): CallToRun | undefined {
   const entry = memberOf(state.calls, call);
   const definition = entry === undefined ? undefined : memberOf(state.definitions, entry.tool);
   if (entry === undefined || definition === undefined) return undefined;
   const { effect, machine, prepared } = entry;
-  const run = { definition, arguments: entry.arguments, effect, attempt: claimsOf(machine) };
+  const asked = { definition, arguments: entry.arguments, ...checkedBy(definition, entry, state) };
+  const run = { ...asked, effect, attempt: claimsOf(machine) };
   // In such a fork a call without a number, one that came late, say, is not run either.
   if (prepared === undefined && state.answers === undefined) return run;
   return { ...run, prepared: state.answers?.list[prepared ?? -1] ?? 'none' };

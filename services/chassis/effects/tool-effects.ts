@@ -8,7 +8,6 @@ import {
 } from '../../../schemas/event.ts';
 import type { Clock, EffectJob, Effects, Logger } from '../host/ports.ts';
 import type { Refused } from '../protocol/record.ts';
-import type { PreparedAnswer } from './prepared-answers.ts';
 import { ToolBreakers } from './tool-breakers.ts';
 import type { CallToRun } from './tool-claims.ts';
 import type { ToolFailure, ToolNotes, ToolOutcome, ToolRunner } from './tool-port.ts';
@@ -110,7 +109,10 @@ const nobodyAnswers: ToolFailure = {
 };
 
 /** The outcome of a call that a fork answers by itself. `isolation` says where that is from. */
-function preparedDraft(claim: Claim, prepared: PreparedAnswer | 'none') {
+function preparedDraft(claim: Claim, { prepared = 'none', checked }: CallToRun) {
+  // Whose calls are not run needs no server that is well.
+  if (prepared === 'none' && checked !== undefined)
+    return event('tool.completed', facts(claim, 0, undefined), { result: json({ asked: false }) });
   const isolation = prepared === 'none' ? 'none' : prepared.from;
   const at = { durationMs: 0, notes: { isolation } };
   if (prepared === 'none') return failed(claim, nobodyAnswers, at);
@@ -134,7 +136,11 @@ async function outcomeOf<S>(
   const at = () => ({ call: callId, tenant, definition, deadlineAtMs, nowMs: clock.nowMs() });
   const error = breakers.refusal(at());
   if (error !== undefined) return { kind: 'failed', error };
-  const asked = { callId, tool, arguments: call.arguments, deadlineAtMs, definition, ...control };
+  const { arguments: given, checked } = call;
+  const asked = {
+    ...{ callId, tool, arguments: given, deadlineAtMs, definition, ...control },
+    ...(checked === undefined ? {} : { checked }),
+  };
   const outcome = await runnerFor(call).run(asked);
   breakers.ended(at(), outcome);
   return outcome;
@@ -145,7 +151,7 @@ export function createToolEffects<S>(given: ToolEffectParts<S>): Effects<S> {
   const parts = { ...given, breakers: new ToolBreakers() };
   const start = async (claim: Claim, call: CallToRun, at: Control & { tenant: string }) => {
     const { tenant, ...control } = at;
-    if (call.prepared !== undefined) return preparedDraft(claim, call.prepared);
+    if (call.prepared !== undefined) return preparedDraft(claim, call);
     const startedMs = parts.clock.nowMs();
     const outcome = await outcomeOf(parts, { claim, call, tenant }, control);
     if (outcome.kind === 'unknown') {

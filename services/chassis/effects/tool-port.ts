@@ -45,6 +45,8 @@ export type ToolCall = Readonly<{
   signal: AbortSignal;
   traceparent?: string;
   definition: ToolDefinition;
+  /** Of a question to a server: the tools that it should have. */
+  checked?: readonly ToolDefinition[];
 }>;
 
 export type ToolRunner = Readonly<{

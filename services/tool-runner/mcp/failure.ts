@@ -36,6 +36,41 @@ export function unknownTool(server: string, tool: string, names: readonly string
   };
 }
 
+/** The server runs and did not answer. */
+export function checkedLate(server: string): ToolFailure {
+  return {
+    code: 'MCP_CHECK_LATE',
+    message: `The MCP server ${server} runs, but did not say in time which tools it has.`,
+    class: 'timeout',
+    retryable: true,
+    fix: 'Look at what it does; its `startTimeoutMs` is how long it may take.',
+  };
+}
+
+/** It answered with an error of the protocol. */
+export function checkRefused(server: string, why: string): ToolFailure {
+  return {
+    code: 'MCP_CHECK_REFUSED',
+    message: `The MCP server ${server} did not want to say which tools it has: ${why.slice(0, 2_000)}.`,
+    class: 'denied',
+    retryable: false,
+    fix: 'Check its arguments and variables, such as its credentials.',
+  };
+}
+
+type Changed = Readonly<{ server: string; tool: string; file: string; why: string }>;
+
+/** What the tool takes there is not what the session knows of it. */
+export function schemaChanged({ server, tool, file, why }: Changed): ToolFailure {
+  return {
+    code: 'MCP_SCHEMA_CHANGED',
+    message: `The tool ${tool} of the MCP server ${server} is not what "${file}" says: ${why}.`,
+    class: 'invalid-arguments',
+    retryable: false,
+    fix: 'Write a new version of the tool file, or run the version of the server that it is for.',
+  };
+}
+
 export function invalidArguments(message: string): ToolFailure {
   const fix = 'Send an object that the input schema of the tool allows.';
   return {

@@ -30,6 +30,7 @@ import {
   unknownTool,
 } from './failure.ts';
 import { oversizeCode } from './process-transport.ts';
+import { checkServer } from './server-check.ts';
 import type { McpServerConfig } from './server-config.ts';
 import type { McpSession } from './session.ts';
 
@@ -86,7 +87,11 @@ async function runCall(
   const remainingMs = Math.min(call.deadlineAtMs - nowMs(), call.definition.timeoutMs);
   const deadline = startDeadline([call.signal], remainingMs);
   const startedMs = performance.now();
-  const outcome = await attempt({ connection, ...runner }, call, deadline);
+  const { server } = runner;
+  const outcome =
+    runner.checks === true
+      ? await checkServer({ connection, server, call, deadline })
+      : await attempt({ connection, ...runner }, call, deadline);
   deadline.clear();
   const durationMs = Math.ceil(performance.now() - startedMs);
   return noted(outcome, { isolation: 'host-process', server: runner.server, durationMs });

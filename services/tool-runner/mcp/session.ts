@@ -46,6 +46,9 @@ export type SessionCall = Readonly<{
   silenceMs: number | undefined;
 }>;
 
+/** A tool as its server lists it; `schema` is that of its input. */
+export type ListedTool = Readonly<{ name: string; schema: JsonObject }>;
+
 /** Each word of progress is a heartbeat: it begins the time anew. The client of MCP asks for them. */
 function lifeOf({ silenceMs }: SessionCall) {
   if (silenceMs === undefined) return { timeout: noTimeoutMs };
@@ -112,11 +115,30 @@ export class McpSession {
 
   /** Names of the tools that the server has now. */
   async toolNames(): Promise<readonly string[]> {
-    this.#tools ??= this.#listTools().catch((error: unknown) => {
+    this.#tools ??= this.#namesListed().catch((error: unknown) => {
       this.#tools = undefined;
       throw error;
     });
     return this.#tools;
+  }
+
+  /** Asks the server anew which tools it has. Rejects when it does not answer, and when the signal fires. */
+  async listTools(signal?: AbortSignal): Promise<readonly ListedTool[]> {
+    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
+    const options = {
+      timeout: this.#options.startTimeoutMs,
+      ...(signal === undefined ? {} : { signal }),
+    };
+    const found: ListedTool[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < toolPagesMax; page += 1) {
+      const listed = await this.#client.listTools(cursor === undefined ? {} : { cursor }, options);
+      for (const { name, inputSchema } of listed.tools)
+        found.push({ name, schema: inputSchema as unknown as JsonObject });
+      cursor = listed.nextCursor;
+      if (cursor === undefined) break;
+    }
+    return found.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   /**
@@ -149,19 +171,9 @@ export class McpSession {
     return this.#transport.close();
   }
 
-  async #listTools(): Promise<readonly string[]> {
-    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
-    const names: string[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < toolPagesMax; page += 1) {
-      const listed = await this.#client.listTools(cursor === undefined ? {} : { cursor }, {
-        timeout: this.#options.startTimeoutMs,
-      });
-      names.push(...listed.tools.map((tool) => tool.name));
-      cursor = listed.nextCursor;
-      if (cursor === undefined) break;
-    }
-    return names.sort();
+  async #namesListed(): Promise<readonly string[]> {
+    const tools = await this.listTools();
+    return tools.map(({ name }) => name);
   }
 
   #startError(error: Error): LongreinError {

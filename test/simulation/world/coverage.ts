@@ -125,6 +125,25 @@ const firstOut =
   'given up before it begins is only who asks while a template is out, or was given work: too rare to demand';
 const oneAtATime = 'an agent asks its model, or waits, with nothing else open';
 
+const noServer =
+  'no tool of a run is that of an MCP server: tests of provisioning show what is asked of one, on a broker too';
+const whileAsking = [
+  'tool.requested',
+  'tool.completed',
+  'tool.failed',
+  'tool.denied',
+  'tool.unknown',
+];
+
+/** What an agent goes through that asks its servers before it begins. */
+const asking: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    'created > tool.requested',
+    ...[...whileAsking, 'agent.failed', 'agent.cancelled'].map((type) => `provisioning > ${type}`),
+    ...['agent.provisioned', 'agent.failed', 'agent.cancelled'].map((type) => `checked > ${type}`),
+  ].map((move) => [`transition agent ${move}`, noServer]),
+);
+
 /** Pairs of a state and an event that a definition allows and the code of today never makes, with the reason. */
 export const neverTaken: Readonly<Record<string, string>> = {
   'transition session opened > plan.rejected': 'intake refuses a plan that nobody has',
@@ -138,6 +157,7 @@ export const neverTaken: Readonly<Record<string, string>> = {
   'transition agent provisioned > agent.cancelled': oneTurn,
   'transition agent waiting > model.requested': oneAtATime,
   'transition agent waiting > timer.set': oneAtATime,
+  ...asking,
 };
 
 const typeOf = (schema: JsonObject): string =>

@@ -57,7 +57,7 @@ describe('the agent machine', () => {
     expect([...values].sort()).toEqual(
       [
         ...['cancelled', 'cleaned-up', 'completed', 'created', 'failed'],
-        ...['provisioned', 'running', 'waiting'],
+        ...['provisioning', 'checked', 'provisioned', 'running', 'waiting'],
       ].sort(),
     );
   });

@@ -64,7 +64,7 @@ describe('a catalog without problems', () => {
     const pinned = loadCatalog([catalogDirectory(files)]).catalog.pinnedFor('pair');
     expect(pinned?.plan.name).toBe('pair');
     expect(Object.keys(pinned?.agents ?? {})).toEqual(['worker', 'writer']);
-    expect(Object.keys(pinned?.tools ?? {})).toEqual(['echo', 'read']);
+    expect(Object.keys(pinned?.tools ?? {})).toEqual(['echo', 'read', 'mcp.check.files']);
     expect(pinned?.models).toEqual({ writer: 'scripted/writer' });
   });
 
