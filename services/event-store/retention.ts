@@ -1,3 +1,4 @@
+import type { ClickHouseClient } from '@clickhouse/client';
 import { z } from 'zod';
 import { LongreinError } from '../chassis/errors.ts';
 
@@ -93,6 +94,23 @@ function statementsFor({ name, age }: Aged, own: readonly RetentionRule[]): stri
     `ALTER TABLE ${table} MODIFY SETTING ttl_only_drop_parts = ${whole}`,
     `ALTER TABLE ${table} MODIFY TTL ${clauses.join(', ')}`,
   ];
+}
+
+const removal = /^ALTER TABLE longrein\.(\w+) REMOVE TTL$/;
+
+/** Brings the tables to these rules. A rule is taken from tables that have one: from others ClickHouse refuses to. */
+export async function applyRetention(
+  client: ClickHouseClient,
+  statements: readonly string[],
+): Promise<void> {
+  const query = `SELECT name FROM system.tables
+    WHERE database = 'longrein' AND position(engine_full, ' TTL ') > 0`;
+  const answer = await client.query({ query, format: 'JSONEachRow' });
+  const ruled = new Set((await answer.json<{ name: string }>()).map(({ name }) => name));
+  for (const statement of statements) {
+    const [, table] = removal.exec(statement) ?? [];
+    if (table === undefined || ruled.has(table)) await client.command({ query: statement });
+  }
 }
 
 const text = (value: string): string =>

@@ -122,16 +122,13 @@ const retentionSpec: CommandSpec = {
   ],
   async run(call) {
     const { parse } = await import('yaml');
-    const { parseRetention, retentionStatements } = await import(
+    const { applyRetention, parseRetention, retentionStatements } = await import(
       '../../../event-store/retention.ts'
     );
     const path = resolve(call.workingDir, call.args[0] ?? '');
     const statements = retentionStatements(parseRetention(parse(fileText(path))));
     const applied = flagOption(call, 'apply');
-    if (applied)
-      await owned(call, async (client) => {
-        for (const query of statements) await client.command({ query });
-      });
+    if (applied) await owned(call, (client) => applyRetention(client, statements));
     if (call.json) writeJson(call, { applied, statements });
     else call.terminal.out(statements.map((one) => `${one};\n`).join(''));
     return exitCodes.done;
