@@ -1,5 +1,8 @@
 // Source: langgraph 7780 and 6208, a pause for a person inside a loop ran the node from its start on each resume.
 import { expect, test } from 'vitest';
+import { mocked } from '../../replay-tools/fork/answers.ts';
+import { forkAt } from '../../replay-tools/fork/fork.ts';
+import { ForkDesk } from '../support/live-forks.ts';
 import type { FakeModel } from '../support/memory-models.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
 import { People } from '../support/people.ts';
@@ -74,3 +77,40 @@ test.each(['goes on', 'dies while it waits'])(
     expect(people.open()).toEqual([]);
   },
 );
+
+test('a fork behind the rounds shares them all: nobody is asked again, and the effect is not made again', async () => {
+  const world = await MemoryWorld.start({ model, catalog: catalogWith(files) });
+  const people = new People(world);
+  const goal = world.publishGoal({ id: 'gate', goal: 'Release.', plan: 'careful' });
+  for (const decision of ['denied', 'denied', 'granted'] as const)
+    await people.answer(await people.asked(), { decision }).then(() => world.clock.run(5_000));
+  expect(await world.runUntilDone()).toBe(true);
+  const desk = new ForkDesk(world);
+  const was = await desk.historyOf(goal.session);
+  const asked = was.ofType('person.asked');
+  expect(asked.length).toBe(3);
+  for (const { event } of [...asked, ...was.ofType('person.answered')]) {
+    const [at] = was.ofRecord(event.record);
+    if (at === undefined) throw new Error('no record');
+    const { parts, taken, unknown } = forkAt(was, at).followed;
+    expect({ parts, taken, unknown }).toEqual({ parts: undefined, taken: 0, unknown: 0 });
+  }
+  const [counted] = was.ofType('tool.completed');
+  const settled = was.ofType('person.settled').at(-1);
+  const [granted] = was.ofRecord(settled?.event.record ?? '');
+  if (counted === undefined || granted === undefined) throw new Error('no last round');
+  // Nobody answers for people: what they would have said to the fork is not guessed.
+  const mocks = mocked([{ tool: 'test.count', result: { counter: 'b' } }]);
+  expect(forkAt(was, counted, { mocks }).played?.ended).not.toBe('closed');
+  const session = await desk.fork(was, granted);
+  const went = await desk.ended(session);
+  expect(went.ofType('result.published')[0]?.event.data).toMatchObject({ status: 'completed' });
+  const own = (type: string) => went.entries.filter(({ event }) => event.type === type);
+  expect(own('person.settled').map(({ event }) => event.data)).toMatchObject([
+    { outcome: 'answered', decision: 'granted', answeredBy: 'ann' },
+  ]);
+  expect(own('person.asked')).toEqual([]);
+  expect(startsOf(world, 'scripted/tester')).toBe(6);
+  expect(startsOf(world, 'test.count')).toBe(1);
+  expect(await desk.verified(session)).toMatchObject({ identical: true });
+});

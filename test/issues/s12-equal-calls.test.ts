@@ -1,6 +1,13 @@
 // Source: flink-agents 1084 and PR 510, a restart mixed up two equal calls, or missed both.
 import { expect, test } from 'vitest';
+import { candidateOf } from '../../replay-tools/fork/candidate.ts';
+import { forkAt, historyOfFork } from '../../replay-tools/fork/fork.ts';
+import type { History } from '../../replay-tools/read/history.ts';
+import type { PinnedCatalog } from '../../schemas/definitions/catalog.ts';
+import type { ToolDefinition } from '../../schemas/definitions/tool.ts';
+import { bodyOf } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { ForkDesk } from '../support/live-forks.ts';
 import type { FakeModel } from '../support/memory-models.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
 import { startsOf, statusesOf, WorldProof } from '../support/world-proof.ts';
@@ -58,4 +65,47 @@ test('two equal calls in one answer, and a third after a restart, are three call
   await world.startHost('host-2', ['all']);
   expect(await world.runUntilDone()).toBe(true);
   await expectOwnResults(world, told, 3);
+});
+
+/** Results of the tool in the order in which the calls were asked for. */
+function resultsOf(history: History): readonly JsonValue[] {
+  const ended = history.ofType('tool.completed').flatMap(({ event }) => {
+    if (event.type !== 'tool.completed') return [];
+    return [[event.data.call, bodyOf(event.content.result)] as const];
+  });
+  const results = new Map(ended);
+  return history
+    .ofType('tool.requested')
+    .map(({ scope }) => results.get(scope.call ?? '') ?? 'nothing');
+}
+
+const catalogOf = (history: History): PinnedCatalog => {
+  const [accepted] = history.ofType('plan.accepted');
+  if (accepted?.event.type !== 'plan.accepted') throw new Error('no plan');
+  return bodyOf(accepted.event.content.catalog) as unknown as PinnedCatalog;
+};
+
+test('a fork that answers equal calls by the record gives each the result of its own, and runs none', async () => {
+  const told: JsonValue[][] = [];
+  const world = await MemoryWorld.start({ model: counting([2, 1], told) });
+  const { session } = world.publishGoal({ id: 'ask', goal: 'Count three times.', plan: 'ask' });
+  expect(await world.runUntilDone()).toBe(true);
+  const desk = new ForkDesk(world);
+  const was = await desk.historyOf(session);
+  const results = resultsOf(was);
+  expect(new Set(results.map((one) => JSON.stringify(one))).size).toBe(3);
+  const counts = catalogOf(was).tools['test.count'] as ToolDefinition;
+  const candidate = candidateOf([{ what: 'tool', tool: { ...counts, version: '9.9.9' } }]);
+  const [permitted] = was.ofType('tool.permitted');
+  const [at] = was.ofRecord(permitted?.event.record ?? '');
+  if (at === undefined) throw new Error('nothing was permitted');
+  const rehearsed = forkAt(was, at, { candidate });
+  expect(rehearsed.followed.parts).toMatchObject({ service: 'tool-guard', because: 'decision' });
+  expect(rehearsed.played).toMatchObject({ ended: 'closed', unanswered: [] });
+  expect(resultsOf(await historyOfFork(rehearsed))).toEqual(results);
+  const live = await desk.fork(was, at, { tools: { from: 'record' } });
+  expect(resultsOf(await desk.ended(live))).toEqual(results);
+  expect(told.at(-1)).toEqual(results);
+  expect(await desk.verified(live)).toMatchObject({ identical: true });
+  expect(startsOf(world, 'test.count')).toBe(3);
 });

@@ -228,3 +228,19 @@ test('every alert fires beyond its threshold and is quiet before it', async () =
   writeFileSync(file, stringify({ rule_files, evaluation_interval: '1m', tests }));
   expect(await promtoolSays('test', 'rules', file)).toContain('SUCCESS');
 });
+
+test('Prometheus reads every expression of the dashboard that asks it', async () => {
+  type Panel = Readonly<{ targets?: readonly Readonly<{ expr: string }>[] }>;
+  const dashboard = readFileSync(join(packageRoot, 'deploy/grafana/figures.json'), 'utf8');
+  const { panels } = JSON.parse(dashboard) as { panels: readonly Panel[] };
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  expect(expressions.length).toBeGreaterThan(10);
+  const check = (all: readonly string[]) => {
+    const rules = all.map((expr, index) => ({ record: `panel:${index}`, expr }));
+    const path = join(scratch, 'panels.yaml');
+    writeFileSync(path, stringify({ groups: [{ name: 'panels', rules }] }));
+    return promtoolSays('check', 'rules', path);
+  };
+  expect(await check(expressions)).toContain(`${expressions.length} rules found`);
+  await expect(check([...expressions, 'sum(longrein_ready'])).rejects.toThrow('panel');
+});
