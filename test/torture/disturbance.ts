@@ -4,7 +4,7 @@ export type Disturbance =
   | 'freeze host'
   | 'kill broker'
   | 'kill registry'
-  | 'kill event store'
+  | 'kill ClickHouse'
   | 'kill MCP server'
   | 'member joins'
   | 'member leaves'
@@ -23,7 +23,7 @@ export const rates: Readonly<Record<Disturbance, Rate>> = {
   'freeze host': { inBag: 1, perMinute: 0.3 },
   'kill broker': { inBag: 1, perMinute: 0.3 },
   'kill registry': { inBag: 1, perMinute: 0.3 },
-  'kill event store': { inBag: 1, perMinute: 0.3 },
+  'kill ClickHouse': { inBag: 1, perMinute: 0.3 },
   'kill MCP server': { inBag: 3, perMinute: 0.6 },
   'member joins': { inBag: 1, perMinute: 0.3 },
   'member leaves': { inBag: 1, perMinute: 0.3 },

@@ -23,6 +23,22 @@ type Parts = Readonly<{
 const frozenMs = 9_000;
 const guestsMax = 2;
 
+/** Those that a process of this slot runs, without their behaviour versions. */
+const servicesIn = ({ services }: HostSlot): readonly string[] =>
+  services.includes('all') ? serviceNames : services.map((name) => name.replace(/:.*/, ''));
+
+/** Where most services run that no kill has met yet; every slot where each has been met. */
+function mostSpared(
+  slots: readonly HostSlot[],
+  killed: ReadonlyMap<string, number>,
+): readonly HostSlot[] {
+  const free = slots.filter(({ busy }) => !busy);
+  const spared = (slot: HostSlot): number =>
+    servicesIn(slot).filter((name) => !killed.has(name)).length;
+  const most = Math.max(...free.map(spared));
+  return free.filter((slot) => spared(slot) === most);
+}
+
 /** Does one thing after another to the processes of a stage, at random by seed, and brings each back after a while. */
 export class Disturber {
   readonly counts = new Map<Disturbance, number>();
@@ -82,14 +98,16 @@ export class Disturber {
   private actionOf(kind: Disturbance): (() => Promise<void>) | undefined {
     switch (kind) {
       case 'kill host':
-        return this.onSlot(this.parts.slots, (slot) => this.killHost(slot));
+        return this.onSlot(mostSpared(this.parts.slots, this.killedServices), (slot) =>
+          this.killHost(slot),
+        );
       case 'freeze host':
         return this.onSlot(this.parts.slots, (slot) => this.freezeHost(slot));
       case 'kill broker':
         return this.alone('broker', () => this.killBroker());
       case 'kill registry':
         return this.alone('registry', () => this.killRegistry());
-      case 'kill event store':
+      case 'kill ClickHouse':
         return this.alone('clickhouse', () => this.killClickhouse());
       case 'kill MCP server':
         return this.killServer();
@@ -125,9 +143,7 @@ export class Disturber {
   private async killHost(slot: HostSlot): Promise<void> {
     const awayMs = this.dice.between(0, 4_000);
     await slot.host.kill();
-    const ran = slot.services.includes('all') ? serviceNames : slot.services;
-    for (const name of ran) {
-      const service = name.replace(/:.*/, '');
+    for (const service of servicesIn(slot)) {
       this.killedServices.set(service, (this.killedServices.get(service) ?? 0) + 1);
     }
     this.done('kill host', `${slot.host.name} (${slot.services.join(' ')}), away ${awayMs} ms`);
@@ -166,7 +182,7 @@ export class Disturber {
 
   private async killClickhouse(): Promise<void> {
     await this.parts.stage.killClickhouse();
-    this.done('kill event store', 'ClickHouse');
+    this.done('kill ClickHouse', 'ClickHouse');
     await sleep(this.dice.between(0, 4_000));
     await this.parts.stage.startClickhouse();
   }

@@ -1,3 +1,4 @@
+import { serviceNames } from '../../services/main.ts';
 import type { Violation } from './checks/evidence.ts';
 import { type Disturbance, disturbances, minimumOf } from './disturbance.ts';
 
@@ -23,6 +24,7 @@ export type TortureFigures = Readonly<{
 const line = (count: number, what: string): string => `${String(count).padStart(8)}  ${what}`;
 
 const shownMax = 30;
+const rule = 'a run disturbs often enough';
 
 /** The figures as a table for people. */
 export function tableOf(figures: TortureFigures): string {
@@ -49,15 +51,25 @@ export function tableOf(figures: TortureFigures): string {
   ].join('\n');
 }
 
-/** What a run did too seldom to prove anything. */
-export function shortfalls(
-  done: ReadonlyMap<Disturbance, number>,
-  minutes: number,
-): readonly Violation[] {
-  return disturbances
+/** What a run did too seldom to prove anything: of each kind, and to each service. */
+export function shortfalls({
+  done,
+  killed,
+  minutes,
+}: Readonly<{
+  done: ReadonlyMap<Disturbance, number>;
+  killed: ReadonlyMap<string, number>;
+  minutes: number;
+}>): readonly Violation[] {
+  const spared = serviceNames.filter((name) => !killed.has(name));
+  const tooFew = disturbances
     .filter((kind) => (done.get(kind) ?? 0) < minimumOf(kind, minutes))
     .map((kind) => {
       const detail = `${kind}: ${done.get(kind) ?? 0} of ${minimumOf(kind, minutes)}`;
-      return { rule: 'a run disturbs often enough', detail };
+      return { rule, detail };
     });
+  return [
+    ...tooFew,
+    ...spared.map((name) => ({ rule, detail: `${name}: no host of it was killed` })),
+  ];
 }

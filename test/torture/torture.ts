@@ -115,7 +115,10 @@ async function violationsOf(evidence: Evidence, scene: Cast): Promise<readonly V
   return [
     ...(await logViolations(evidence)),
     ...(await rowsOfLog(stage.clickhouseUrl, evidence.image, storeWithinMs)),
-    ...shortfalls(disturber.counts, options.minutes),
+    ...shortfalls({
+      ...{ done: disturber.counts, killed: disturber.killedServices },
+      minutes: options.minutes,
+    }),
   ];
 }
 
