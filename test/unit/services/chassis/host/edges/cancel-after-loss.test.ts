@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { CounterWorld, granted, sessionIn } from '../../../../../support/counter-world.ts';
 import { cancel } from '../../../../../support/placed-record.ts';
 
-/** Issue 4, 1b.11: a cancel while the host that runs the effect has lost the partition. */
+/** Edge 11: a cancel while the host that runs the effect has lost the partition. */
 
 const sessions = [0, 1].map(sessionIn);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CounterWorld, granted, sent, sessionIn } from '../../../../../support/counter-world.ts';
 
-/** Issue 4, 1b.5: a partition that leaves and comes back in one process, its claims read again. */
+/** Edge 5: a partition that leaves and comes back in one process, its claims read again. */
 
 const sessions = [0, 1].map(sessionIn);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CounterWorld, pinged, sessionIn, timerMs } from '../../../../../support/counter-world.ts';
 
-/** Issue 4, 1b.10: a liveness timer that is set again and again, and a zombie whose clock is fast. */
+/** Edge 10: a liveness timer that is set again and again, and a zombie whose clock is fast. */
 
 const sessions = [0, 1].map(sessionIn);
 const fastMs = 60_000;

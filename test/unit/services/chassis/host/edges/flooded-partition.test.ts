@@ -6,7 +6,7 @@ import { chain, hosted } from '../../../../../support/chain-services.ts';
 import { CounterWorld, partitions, sent, topic } from '../../../../../support/counter-world.ts';
 import { inputBody, recordOf } from '../../../../../support/written-session.ts';
 
-/** Issue 5, 1: somebody floods a partition with inputs while a host appends fused batches to it. */
+/** Somebody floods a partition with inputs while a host appends fused batches to it. */
 
 const session = 'ses_fused';
 const stranger = 'ses_stranger';

@@ -13,7 +13,7 @@ import {
 import { chain, chainLogic, hosted } from '../../../../../support/chain-services.ts';
 import { CounterWorld, sent, topic } from '../../../../../support/counter-world.ts';
 
-/** Issue 4, 1b.6, and issue 5, 1: turns that foresaw each other, as hosts write and read them. */
+/** Edge 6: turns that foresaw each other, as hosts write and read them. */
 
 const session = 'ses_fused';
 

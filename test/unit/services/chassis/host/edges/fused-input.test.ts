@@ -31,7 +31,7 @@ import {
 import { completed, idleLogic } from '../../../../../support/placed-record.ts';
 import { inputBody, recordOf } from '../../../../../support/written-session.ts';
 
-/** Issue 5, 1: an input that a host writes itself goes out with all that it sets off (DESIGN 3.5). */
+/** An input that a host writes itself goes out with all that it sets off (DESIGN 3.5). */
 
 const session = 'ses_fused';
 const at = { topic, partition: partitionOf(session, partitions) };

@@ -6,7 +6,7 @@ import { createFixedCodec } from '../../../../../../services/chassis/log/codec.t
 import { CounterWorld, sent, topic } from '../../../../../support/counter-world.ts';
 import { idleLogic } from '../../../../../support/placed-record.ts';
 
-/** Issue 4, 1b.12: an event that kills its host, among 64 partitions of innocent ones. */
+/** Edge 12: an event that kills its host, among 64 partitions of innocent ones. */
 
 const innocent = Array.from({ length: 96 }, (_one, index) => `ses_${index}`);
 const guilty = 'ses_guilty';

@@ -6,7 +6,7 @@ import { createFixedCodec } from '../../../../../../services/chassis/log/codec.t
 import { CounterWorld, sent, sessionIn, topic } from '../../../../../support/counter-world.ts';
 import { epochBody, recordOf } from '../../../../../support/written-session.ts';
 
-/** Issue 4, 1b.1: an epoch request that arrives late, from a host that lives but does not read the partition. */
+/** Edge 1: an epoch request that arrives late, from a host that lives but does not read the partition. */
 
 /** What the host said of itself last. */
 function listedBy(world: CounterWorld, host: string): Heartbeat['partitions'] {

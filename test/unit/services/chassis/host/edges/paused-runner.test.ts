@@ -12,7 +12,7 @@ import {
 } from '../../../../../support/counter-world.ts';
 import { cancel } from '../../../../../support/placed-record.ts';
 
-/** Issue 4, 1b.15: a call is settled without its runner, which was paused and wakes up. */
+/** Edge 15: a call is settled without its runner, which was paused and wakes up. */
 
 const sessions = [0, 1].map(sessionIn);
 

@@ -10,7 +10,7 @@ import type { OutgoingRecord } from '../../../../../../services/chassis/log/port
 import { MemoryWorld } from '../../../../../support/memory-world.ts';
 import { startsOf, statusesOf, WorldProof } from '../../../../../support/world-proof.ts';
 
-/** Issue 4, 1b.2, with the real services: whatever the broker refuses, every goal ends with one result. */
+/** Edge 2, with the real services: whatever the broker refuses, every goal ends with one result. */
 
 const has = (records: readonly OutgoingRecord[], type: string): boolean =>
   records.some(({ headers }) => headers['lr_types'] === type || headers['ce_type'] === type);

@@ -17,7 +17,7 @@ import {
   topic,
 } from '../../../../../support/counter-world.ts';
 
-/** Issue 4, 1b.2: a request that the broker refuses for good. */
+/** Edge 2: a request that the broker refuses for good. */
 
 const names = ['ses_a', 'ses_b', 'ses_c', 'ses_d', 'ses_e', 'ses_f'];
 /** Two sessions of one partition. */
