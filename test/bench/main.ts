@@ -28,8 +28,8 @@ type Stack = Readonly<{
 
 /**
  * Every figure, or those whose names are given: hop, loop, commit, long, flood, flooded, lanes, steps, plans, fairness, store, gateway,
- * questions, memory, idle, verify (which needs no stack). `questions` asks on `--events N` of them, `lanes`
- * has `--goals N` in the lane of the many.
+ * questions, memory, idle, verify (which needs no stack). `questions` asks on `--events N` of them, of which only
+ * `--whole N` have texts (the others stand in rollups and thin tables alone), `lanes` has `--goals N` in the lane of the many.
  */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
@@ -38,7 +38,9 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('questions')) {
     if (stack.clickhouseUrl === null) throw new Error('the questions need ClickHouse');
     const engine = stack.processes.find(({ name }) => name === 'clickhouse');
-    await readyQuestions(stack.clickhouseUrl, countOf(names, '--events', 100_000), engine?.pid);
+    const events = countOf(names, '--events', 100_000);
+    const wanted = { events, whole: countOf(names, '--whole', events) };
+    await readyQuestions(stack.clickhouseUrl, wanted, engine?.pid);
     if (names[0] === 'questions') return;
   }
   const raw = await rawHop(stack.brokers, wants('hop') ? 1_000 : 300);

@@ -1,14 +1,15 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { parametersFor, readReadyQueries } from '../../services/console/cli/ready-query.ts';
-import { loadSample, removeSample } from '../../services/event-store/sample/load.ts';
+import { removeSample } from '../../services/event-store/sample/load.ts';
 import { percentile, print } from './figures.ts';
 import { processorMs } from './memory.ts';
+import { loadEvents, type Wanted } from './question-events.ts';
 
-/** The ready questions on so many events of realistic shape: the sample data, over and over under other sessions. */
+/** The ready questions on so many events of realistic shape: the sample data, over and over under other names. */
 
 const dayMs = 86_400_000;
 const untilMs = Date.UTC(2026, 2, 1);
-const timelines = 40;
+const timelines = 200;
 
 async function rowsOf(
   client: ClickHouseClient,
@@ -17,30 +18,6 @@ async function rowsOf(
 ): Promise<readonly (readonly string[])[]> {
   const answer = await client.query({ query, query_params, format: 'JSONCompactEachRow' });
   return answer.json();
-}
-
-const copied = `startsWith(tenant_id, 'sample-')`;
-
-/** Copies have sessions, records and offsets of their own; rollups and thin tables are filled as with any insert. */
-const copy = (from: number, count: number): string => `
-  INSERT INTO longrein.events
-  SELECT e.* REPLACE(
-    concat(e.session_id, '_', toString(n.number)) AS session_id,
-    concat(e.record_id, '_', toString(n.number)) AS record_id,
-    e.k_offset + n.number * 100000000 AS k_offset)
-  FROM (SELECT * FROM longrein.events WHERE ${copied} AND k_offset < 100000000) AS e
-  CROSS JOIN (SELECT number + ${from} AS number FROM numbers(${count})) AS n`;
-
-async function grow(client: ClickHouseClient, wanted: number): Promise<number> {
-  const { rows } = await loadSample(client, untilMs);
-  const copies = Math.max(0, Math.ceil(wanted / rows) - 1);
-  const started = performance.now();
-  for (let done = 0; done < copies; done += 4)
-    await client.command({ query: copy(done + 1, Math.min(4, copies - done)) });
-  const seconds = (performance.now() - started) / 1_000;
-  if (copies > 0)
-    print({ bench: 'questions-copies', copies, rowsPerSecond: (copies * rows) / seconds });
-  return rows * (copies + 1);
 }
 
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
@@ -85,8 +62,8 @@ async function questions({ client, engine }: Asked, session: string): Promise<vo
 }
 
 async function timelineTimes({ client, engine }: Asked): Promise<void> {
-  const sql = `SELECT k_offset, event_index, type, at FROM longrein.events
-    WHERE tenant_id = 'sample-acme' AND session_id = {session:String} ORDER BY k_offset, event_index`;
+  const timeline = readReadyQueries().find(({ name }) => name === 'session-timeline');
+  if (timeline === undefined) throw new Error('the ready question session-timeline is missing');
   const sessions = await rowsOf(
     client,
     `SELECT session_id FROM longrein.sessions WHERE tenant_id = 'sample-acme'
@@ -95,7 +72,9 @@ async function timelineTimes({ client, engine }: Asked): Promise<void> {
   const took: number[] = [];
   const spent = await processorOf(engine, sessions.length, async () => {
     for (const [session = ''] of sessions)
-      took.push(await timeOf(() => rowsOf(client, sql, { session })));
+      took.push(
+        await timeOf(() => rowsOf(client, timeline.sql, { tenant: 'sample-acme', session })),
+      );
   });
   print({
     bench: 'timeline',
@@ -106,21 +85,36 @@ async function timelineTimes({ client, engine }: Asked): Promise<void> {
   });
 }
 
+/** Of the table of events, and of that without texts: contents, data and records as they were hashed. */
 async function bytesPerEvent(client: ClickHouseClient): Promise<void> {
-  const [row] = await rowsOf(
+  const [parts] = await rowsOf(
     client,
-    `SELECT toString(sum(data_compressed_bytes)), toString(sum(rows)) FROM system.parts
+    `SELECT toString(sum(bytes_on_disk)), toString(sum(rows)), toString(count()) FROM system.parts
       WHERE database = 'longrein' AND table = 'events' AND active`,
   );
-  const [bytes = '0', rows = '1'] = row ?? [];
-  print({ bench: 'stored', rows: Number(rows), bytesPerEvent: Number(bytes) / Number(rows) });
+  const [texts] = await rowsOf(
+    client,
+    `SELECT toString(sum(column_data_compressed_bytes)) FROM system.parts_columns
+      WHERE database = 'longrein' AND table = 'events' AND active AND column IN ('data', 'content', 'record')`,
+  );
+  const [bytes, rows, count] = (parts ?? []).map(Number);
+  if (bytes === undefined || rows === undefined || count === undefined)
+    throw new Error('the engine does not say what the events take on disk');
+  const thinBytes = bytes - Number(texts?.[0]);
+  print({
+    bench: 'stored',
+    rows,
+    parts: count,
+    bytesPerEvent: bytes / rows,
+    thin: thinBytes / rows,
+  });
 }
 
 /** Loads the events, asks every ready question, and takes all of it out again. `engine`: its process, where it is ours. */
-export async function readyQuestions(url: string, wanted: number, engine?: number): Promise<void> {
+export async function readyQuestions(url: string, wanted: Wanted, engine?: number): Promise<void> {
   const client = createClient({ url, request_timeout: 600_000 });
   try {
-    print({ bench: 'questions-events', events: await grow(client, wanted) });
+    print({ bench: 'questions-events', ...(await loadEvents(client, wanted, untilMs)) });
     const [costliest] = await rowsOf(
       client,
       `SELECT session_id FROM longrein.sessions WHERE tenant_id = 'sample-acme'
@@ -130,7 +124,8 @@ export async function readyQuestions(url: string, wanted: number, engine?: numbe
     await timelineTimes({ client, engine });
     await bytesPerEvent(client);
   } finally {
-    await removeSample(client);
+    // An engine of the bench's own goes with all that is in it.
+    if (engine === undefined) await removeSample(client);
     await client.close();
   }
 }
