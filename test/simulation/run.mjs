@@ -16,7 +16,7 @@ const usage = `Runs all services over the log in memory, with faults, from seeds
   --seeds     how many seeds, default 300
   --from      the first one, default 1
   --minutes   stop after so many minutes, default: when all seeds are done
-  --long      every schedule is a long one; else most are brief: five goals, few hosts, little time
+  --long      every schedule is a long one; else most are brief or short: five goals, few hosts, little time
   --json      one JSON document on standard output, with every count
   --schedule  run a stored schedule: a file that an earlier run wrote for a seed that failed
   --ablate    take a rule of DESIGN 3 away and show the first seed in which that is noticed;
@@ -27,7 +27,7 @@ const usage = `Runs all services over the log in memory, with faults, from seeds
 A seed that fails is shrunk to the smallest schedule that still breaks the same rule. It is printed as a
 timeline and written to a file that --schedule runs again.
 
-Ends with 1 where a rule was violated, or where of 2,000 seeds or more (300 long ones) no one showed a kind of
+Ends with 1 where a rule was violated, or where of 5,000 seeds or more (300 long ones) no one showed a kind of
 fault that they should; with --ablate, where nothing was noticed. Ends with 2 where the command makes no sense.
 
   npm run simulate -- --seeds 1 --from 418
@@ -162,7 +162,7 @@ function print({ schedules, records, failed, missing, coverage, seconds, rules }
 }
 
 /** So many seeds show every kind of fault, or the schedules have lost one. */
-const seedsForCoverage = { long: 300, brief: 2_000 };
+const seedsForCoverage = { long: 300, mixed: 5_000 };
 
 async function simulate(options) {
   const one = options.ablate !== undefined || options.schedule !== undefined;
@@ -175,7 +175,7 @@ async function simulate(options) {
   const { missingKinds, neededKinds } = await import(
     '../../dist/test/simulation/world/coverage.js'
   );
-  if (sum.schedules >= seedsForCoverage[options.long ? 'long' : 'brief'] && !one)
+  if (sum.schedules >= seedsForCoverage[options.long ? 'long' : 'mixed'] && !one)
     sum.missing = missingKinds(new Map(Object.entries(sum.coverage)), neededKinds);
   return { ...sum, seconds: Math.round((Date.now() - startMs) / 100) / 10 };
 }

@@ -18,9 +18,11 @@ export class MemoryPartition {
   /** Appends copies and returns the offset of the first. */
   append(records: readonly OutgoingRecord[], timestampMs: number): number {
     const baseOffset = this.bounds.high;
+    const { topic, partition } = this.#name;
     records.forEach(({ key, headers, value }, index) => {
       this.#records.push({
-        ...this.#name,
+        topic,
+        partition,
         offset: baseOffset + index,
         key,
         headers: { ...headers },
