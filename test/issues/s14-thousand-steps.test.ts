@@ -1,5 +1,5 @@
-// Source: langgraph 8531, checkpoints grew without bound; and mastra 21289 (s15), each step of a long run cost more than
-// the one before. Bytes and records are counted here; `npm run bench -- long` measures the time.
+// Source: langgraph 8531, checkpoints grew without bound.
+// Bytes and records are counted here; `npm run bench -- long` measures the time.
 import { expect, test } from 'vitest';
 import { sessionTopic } from '../../schemas/topics.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
