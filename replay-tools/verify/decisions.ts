@@ -8,10 +8,11 @@ import type { Cause, ServiceEntry } from '../../services/chassis/protocol/servic
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
 import { factsOf, turnBody, turnId } from '../../services/chassis/protocol/turn.ts';
 import { contentsOf } from '../read/contents.ts';
+import type { Answered } from './answered.ts';
 import { changesOf } from './changes.ts';
 import { differenceAt } from './integrity.ts';
 import type { Difference } from './report.ts';
-import type { Answered, ServiceLines } from './service-lines.ts';
+import type { ServiceLines } from './service-lines.ts';
 
 /** Decides one turn again from what it says it was decided from, and compares. */
 

@@ -29,6 +29,8 @@ type Line = {
   readonly logic: AnyLogic;
   readonly root: string;
   entry: ServiceEntry;
+  /** It began at a checkpoint: its core is a copy of its own, in an order of its own. */
+  restored: boolean;
   /** Why this line cannot be folded on. */
   blind: Blindness | undefined;
   /** Record id -> who wants to know the state after it: as its base, or as the last that it foresaw. */
@@ -118,7 +120,8 @@ export class ServiceLines {
     const blind = root === '' ? this.gone : undefined;
     const causes = this.causes.get(logic.name) ?? new Set<string>();
     this.causes.set(logic.name, causes);
-    return { logic, root, entry, blind, causes, wanted: new Map(), foreseen: new Map(), open: 0 };
+    const [wanted, foreseen] = [new Map<string, string[]>(), new Map<string, string[]>()];
+    return { logic, root, restored: false, entry, blind, causes, wanted, foreseen, open: 0 };
   }
 
   /** The state that this record is about, or why there is none; undefined where it refers to nothing before it. */
@@ -208,6 +211,20 @@ export class ServiceLines {
       this.lines.set(key, line);
       this.beginLine(line, record, body);
     }
+    for (const line of this.lines.values())
+      if (this.isBeginningOf(line, body)) this.beginLine(line, record, body);
+  }
+
+  /**
+   * A line whose beginning was cut sees again from the first checkpoint that holds the very state that it would have here:
+   * one that was itself folded from the beginning, in the same fold, up to a record that is there.
+   */
+  private isBeginningOf(line: Line, body: CheckpointBody): boolean {
+    if (this.gone === undefined || line.blind !== this.gone) return false;
+    const { logic } = line;
+    const isSame =
+      logic.name === body.service && logic.fold === body.fold && body.root === undefined;
+    return isSame && this.byId.has(body.cursor.record);
   }
 
   /** What was read since the checkpoint's cursor is taken as well. */
@@ -216,7 +233,11 @@ export class ServiceLines {
       line.blind = blindness(record, new Error(`content ${body.state.digest} is nowhere`));
       return;
     }
-    line.entry = readCheckpoint(line.logic, body, record.header.id);
+    const { root: _, ...entry } = readCheckpoint(line.logic, body, record.header.id);
+    // Turns of a line that only sees again name no root: who made them had folded from the beginning.
+    line.entry = line.root === '' ? entry : { ...entry, root: line.root };
+    line.restored = true;
+    line.blind = undefined;
     this.keep(line);
     for (const one of this.passed) this.fold(line, one, undefined);
   }
@@ -224,8 +245,7 @@ export class ServiceLines {
   private fold(line: Line, record: PlacedRecord, step: CoreStep | undefined): void {
     if (line.blind !== undefined || record.offset <= line.entry.core.last.offset) return;
     try {
-      // A restored core is a copy of its own, in an order of its own: it is folded by itself.
-      const shared = line.root === '' && line.logic.language === undefined;
+      const shared = !line.restored && line.logic.language === undefined;
       const at = shared && step !== undefined ? { record, step } : { record };
       const next = foldEntry(line.logic, line.entry, at);
       if (next.broken !== undefined && line.entry.broken === undefined && hasGap(record)) {
@@ -279,21 +299,3 @@ const blindness = (record: PlacedRecord, error: Error): Blindness => ({
   message: error.message,
   record,
 });
-
-/** What a service answered with its newest turn: no later turn may list it again. */
-export class Answered {
-  private readonly newest = new Map<string, TurnBody>();
-
-  /** Whether this cause was open before the service's next turn. */
-  isOpen(service: string, cause: Cause): boolean {
-    const turn = this.newest.get(service);
-    if (turn === undefined) return true;
-    if (cause.offset <= turn.baseOffset || turn.foreseen.includes(cause.event.record)) return false;
-    const address = addressOf(cause.event);
-    return !turn.causes.some((one) => addressOf(one) === address);
-  }
-
-  take(turn: TurnBody): void {
-    this.newest.set(turn.service, turn);
-  }
-}

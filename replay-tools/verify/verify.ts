@@ -9,6 +9,7 @@ import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts'
 import { isMissing } from '../read/contents.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession, judgeSession } from '../read/session.ts';
 import type { SessionSource } from '../read/source.ts';
+import { Answered } from './answered.ts';
 import { checkpointDifference, isComparable, stateHashDifference } from './checkpoints.ts';
 import { checkDecision } from './decisions.ts';
 import { foreseenBy } from './foreseen.ts';
@@ -22,7 +23,7 @@ import {
 import { type LogicLookup, releaseLogics } from './logics.ts';
 import { type Difference, Findings, type VerifyReport } from './report.ts';
 import { reportOf } from './report-of.ts';
-import { Answered, type Blindness, ServiceLines } from './service-lines.ts';
+import { type Blindness, ServiceLines } from './service-lines.ts';
 import { checkSharedPast } from './shared-past.ts';
 
 /** Proves a session: everything that was decided is decided again, everything that is hashed is hashed again. */

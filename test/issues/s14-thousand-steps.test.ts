@@ -1,11 +1,15 @@
-// Source: langgraph 8531, checkpoints grew without bound.
+// Source: langgraph 8531, checkpoints grew without bound, and pruning broke state.
 // Bytes and records are counted here; `npm run bench -- long` measures the time.
 import { expect, test } from 'vitest';
+import { reportLines } from '../../replay-tools/verify/report-text.ts';
+import { verifySession } from '../../replay-tools/verify/verify.ts';
 import { sessionTopic } from '../../schemas/topics.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
+import { startJanitor } from '../support/memory-janitor.ts';
 import type { FakeModel } from '../support/memory-models.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
 import { catalogWith, statusesOf, WorldProof } from '../support/world-proof.ts';
+import { recordsOf, sourceFromWorld } from '../support/world-session.ts';
 
 const steps = 1_000;
 
@@ -88,4 +92,28 @@ test('a thousand steps make a log that grows by the same each time, and all of i
     .reduce((sum, { bytes }) => sum + bytes, 0);
   expect(all / (10 * (own[0]?.bytes ?? 0))).toBeLessThan(1.1);
   await WorldProof.of(world, goal);
+});
+
+test('what checkpoints made needless is deleted in the middle, and the rest is decided the same again', async () => {
+  const answered = (): number => world.started.filter(({ name }) => name === 'test.count').length;
+  const world = await MemoryWorld.start({
+    catalog: walkingCatalog(),
+    model: walking(),
+    housekeepingMs: 500,
+  });
+  const goal = world.publishGoal({ id: 'walk', goal: 'Walk.', plan: 'wander' });
+  expect(await world.clock.run(86_400_000, () => answered() === 600)).toBe(true);
+  const janitor = await startJanitor(world);
+  await janitor.run();
+  expect(await world.runUntilDone(86_400_000)).toBe(true);
+  expect(statusesOf(world)).toEqual({ walk: 'completed' });
+  expect(answered()).toBe(steps);
+  const source = await sourceFromWorld(world, goal.session);
+  const records = await recordsOf(source);
+  expect(records[0]?.offset).toBeGreaterThan(300);
+  const report = await verifySession(source);
+  expect(report, reportLines(report).join('\n')).toMatchObject({
+    ...{ identical: true, complete: false, status: 'closed' },
+  });
+  expect(report.counts.decisions).toBeGreaterThan(1_000);
 });

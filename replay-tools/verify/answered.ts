@@ -1,0 +1,21 @@
+import type { TurnBody } from '../../services/chassis/protocol/record.ts';
+import type { Cause } from '../../services/chassis/protocol/service-fold.ts';
+import { addressOf } from '../../services/chassis/protocol/service-logic.ts';
+
+/** What a service answered with its newest turn: no later turn may list it again. */
+export class Answered {
+  private readonly newest = new Map<string, TurnBody>();
+
+  /** Whether this cause was open before the service's next turn. */
+  isOpen(service: string, cause: Cause): boolean {
+    const turn = this.newest.get(service);
+    if (turn === undefined) return true;
+    if (cause.offset <= turn.baseOffset || turn.foreseen.includes(cause.event.record)) return false;
+    const address = addressOf(cause.event);
+    return !turn.causes.some((one) => addressOf(one) === address);
+  }
+
+  take(turn: TurnBody): void {
+    this.newest.set(turn.service, turn);
+  }
+}
