@@ -64,6 +64,7 @@ describe('longrein on a stack of its own', () => {
     const { url } = JSON.parse(note) as { url: string };
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toMatch(/^longrein_ready 1$/m);
+    expect(text).toMatch(/^longrein_service_ready\{longrein_service="event-store"\} 1$/m);
     expect(text).toMatch(/^longrein_partitions_owned\{longrein_service="supervisor"\} [1-9]/m);
     expect(text).toMatch(/^longrein_log_lag\{longrein_topic="longrein\.sessions\.normal"\} \d+$/m);
     expect(text).toMatch(/^longrein_store_lag\{longrein_topic="longrein\.goals"\} \d+$/m);

@@ -76,14 +76,17 @@ export class Assignments {
     return well.length === others.length && well.every((one) => one.ready);
   }
 
-  /** What is missing until `ready`, in words; empty where nothing is. */
-  unready(): readonly string[] {
+  /** What is missing until `ready`, or until this service is, in words; empty where nothing is. */
+  unready(service?: string): readonly string[] {
     const { wanted } = this;
     if (wanted === undefined) return ['the consumer group has not said yet what is its part'];
     const stopped = this.halted();
     return [...wanted]
       .filter((name) => stopped[name] === undefined)
-      .flatMap((name) => waitsFor(name, this.partitions.get(name), this.opening.has(name)) ?? []);
+      .flatMap((name) => {
+        const partition = this.opening.has(name) ? undefined : this.partitions.get(name);
+        return waitsFor(name, partition, service) ?? [];
+      });
   }
 
   /** `topic/partition` -> why it stands still. */
@@ -275,8 +278,10 @@ export class Assignments {
 }
 
 /** Undefined where a partition is worked on. */
-function waitsFor(name: string, partition: Partition | undefined, opens: boolean) {
-  if (opens || partition === undefined) return `${name} is being opened`;
+function waitsFor(name: string, partition: Partition | undefined, service: string | undefined) {
+  if (partition === undefined) return `${name} is being opened`;
   if (!partition.caughtUp) return `${name} is being read, and is at ${partition.position}`;
-  return partition.ready ? undefined : `${name} is read, and not owned yet`;
+  const { ready, ownership } = partition;
+  const isOwned = service === undefined ? ready : !ownership.lacks(service);
+  return isOwned ? undefined : `${name} is read, and not owned yet`;
 }

@@ -8,6 +8,8 @@ export type Health = Readonly<{
   release: string;
   services: readonly string[];
   ready: boolean;
+  /** Service -> whether it is ready itself: it may be while another one of the process waits. */
+  serviceReady: Readonly<Record<string, boolean>>;
   /** Why it is not ready, in words; empty where it is. */
   reasons: readonly string[];
   /** What is worth knowing and no reason. */
@@ -18,8 +20,7 @@ export type Health = Readonly<{
 
 type Running = Readonly<{
   host: Pick<Host, 'unready' | 'status'>;
-  services: readonly string[];
-  companions: readonly Pick<Companion, 'health'>[];
+  services: readonly Readonly<{ name: string; companion: Pick<Companion, 'health'> | undefined }>[];
 }>;
 
 /** The life of a host process, from its first waiting to its end. */
@@ -38,12 +39,11 @@ export class HostHealth {
   }
 
   runs(host: Running['host'], built: readonly BuiltService[]): void {
-    const services = built.map(({ hosted }) => hosted.logic.name);
-    this.running = {
-      host,
-      services,
-      companions: built.flatMap(({ companion }) => companion ?? []),
-    };
+    const services = built.map(({ hosted, companion }) => ({
+      name: hosted.logic.name,
+      companion,
+    }));
+    this.running = { host, services };
   }
 
   stops(): void {
@@ -52,12 +52,23 @@ export class HostHealth {
   }
 
   now(): Health {
-    const { host, services = [], companions = [] } = this.running ?? {};
-    const said = companions.map((one) => one.health?.() ?? { reasons: [], notes: [] });
+    const { host, services = [] } = this.running ?? {};
+    const quiet = { reasons: [], notes: [] };
+    const asked = services.map(({ name, companion }) => ({
+      name,
+      ...(companion?.health?.() ?? quiet),
+    }));
     const own = host === undefined ? [this.phase] : host.unready();
-    const reasons = [...own, ...said.flatMap((one) => one.reasons)];
-    const notes = said.flatMap((one) => one.notes);
+    const reasons = [...own, ...asked.flatMap((one) => one.reasons)];
+    const notes = asked.flatMap((one) => one.notes);
     const halted = host?.status().halted ?? {};
-    return { ...this.identity, services, ready: reasons.length === 0, reasons, notes, halted };
+    const serviceReady = Object.fromEntries(
+      asked.map((one) => [
+        one.name,
+        host?.unready(one.name).length === 0 && one.reasons.length === 0,
+      ]),
+    );
+    const hosted = { services: services.map(({ name }) => name), serviceReady };
+    return { ...this.identity, ...hosted, ready: reasons.length === 0, reasons, notes, halted };
   }
 }

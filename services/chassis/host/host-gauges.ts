@@ -15,6 +15,12 @@ export function measureHost(
   const { host: name, release } = host.identity;
   meter.gauge(metrics.hostInfo, () => [{ labels: [name, release], value: 1 }]);
   meter.gauge(metrics.ready, () => [{ labels: [], value: health.now().ready ? 1 : 0 }]);
+  meter.gauge(metrics.serviceReady, () =>
+    Object.entries(health.now().serviceReady).map(([service, ready]) => ({
+      labels: [service],
+      value: ready ? 1 : 0,
+    })),
+  );
   meter.gauge(metrics.partitionsOwned, () => ownedBy(host));
   meter.gauge(metrics.partitionsHalted, () => [
     { labels: [], value: Object.keys(host.status().halted).length },

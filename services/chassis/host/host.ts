@@ -211,10 +211,10 @@ export class Host {
     return this.presence.alive();
   }
 
-  /** Why it is not ready, or can do nothing at the moment, in words. */
-  unready(): readonly string[] {
+  /** Why it, or this service of it, is not ready, or can do nothing at the moment, in words. */
+  unready(service?: string): readonly string[] {
     if (this.stopping) return ['it is stopping'];
-    return [...this.presence.unheard(), ...this.partitions.unready()];
+    return [...this.presence.unheard(), ...this.partitions.unready(service)];
   }
 
   /** Offsets of the next records to take. */

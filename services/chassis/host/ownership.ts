@@ -73,6 +73,11 @@ export class Ownership {
     return this.owned.has(service);
   }
 
+  /** Whether this service works here, and is not owned yet. */
+  lacks(service: string): boolean {
+    return this.services.includes(service) && !this.owned.has(service);
+  }
+
   /** Whether a turn is of an epoch that this host acts under. */
   wrote({ kind, service, epoch, incarnation }: RecordHeader): boolean {
     if (kind !== 'turn' || incarnation !== this.identity.incarnation) return false;

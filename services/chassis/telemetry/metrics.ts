@@ -148,6 +148,12 @@ export const metrics = {
     own.outcome,
   ),
   ready: gauge('longrein.ready', '{host}', '1 where the process is ready, else 0'),
+  serviceReady: gauge(
+    'longrein.service.ready',
+    '{service}',
+    '1 where the service is ready in this process, else 0',
+    own.service,
+  ),
   hostInfo: gauge('longrein.host.info', '{host}', 'Always 1', own.host, own.release),
   partitionsOwned: gauge(
     'longrein.partitions.owned',

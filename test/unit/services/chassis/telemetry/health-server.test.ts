@@ -9,6 +9,7 @@ import {
   healthNotePath,
   startHealthServer,
 } from '../../../../../services/chassis/telemetry/health-server.ts';
+import { MemoryWorld } from '../../../../support/memory-world.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'longrein-health-'));
 const servers: HealthServer[] = [];
@@ -39,13 +40,17 @@ test('it lives at once, is not ready with the reason in words, and is ready when
     reasons: ['waiting for the broker at 127.0.0.1:9'],
   });
   let unready = ['longrein.sessions.normal/1 is being read, and is at 4'];
-  const host = { unready: () => unready, status: () => ({ partitions: [], halted: {} }) };
+  const status = () => ({ partitions: [], halted: {} });
+  const host = { unready: () => unready, status };
   health.runs(host, [built]);
-  expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ reasons: unready });
+  expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({
+    ...{ reasons: unready, serviceReady: { planner: false } },
+  });
   unready = [];
   const ready = await fetch(`${url}/readyz`);
   expect(ready.status).toBe(200);
   expect(await ready.json()).toMatchObject({ ready: true, services: ['planner'], reasons: [] });
+  expect(health.now().serviceReady).toEqual({ planner: true });
   health.stops();
   expect((await fetch(`${url}/readyz`)).status).toBe(503);
 });
@@ -56,10 +61,24 @@ test('a service that is not ready makes the process not ready', () => {
     ...{ start: async () => undefined, stop: async () => undefined },
     health: () => ({ reasons: ['ClickHouse is not ready: away'], notes: ['12 rows wait'] }),
   };
-  const host = { unready: () => [], status: () => ({ partitions: [], halted: {} }) };
-  health.runs(host, [{ ...(built as object), companion } as never]);
+  const status = () => ({ partitions: [], halted: {} });
+  const host = { unready: () => [], status };
+  const other = { hosted: { logic: { name: 'supervisor' } } } as never;
+  health.runs(host, [{ ...(built as object), companion } as never, other]);
   expect(health.now()).toMatchObject({
+    serviceReady: { planner: false, supervisor: true },
     ...{ ready: false, reasons: ['ClickHouse is not ready: away'], notes: ['12 rows wait'] },
+  });
+});
+
+test('a service that is owned is ready while another one of the process is not', () => {
+  const health = new HostHealth({ host: 'h', release: '1' });
+  const waits = ['longrein.sessions.normal/1 is read, and not owned yet'];
+  const unready = (service?: string) => (service === 'supervisor' ? [] : waits);
+  const other = { hosted: { logic: { name: 'supervisor' } } } as never;
+  health.runs({ unready, status: () => ({ partitions: [], halted: {} }) }, [built, other]);
+  expect(health.now()).toMatchObject({
+    ...{ ready: false, serviceReady: { planner: false, supervisor: true } },
   });
 });
 
@@ -90,4 +109,18 @@ test('a port that is taken is told with what to do', async () => {
     code: 'HEALTH_ADDRESS',
     fix: expect.stringContaining('auto') as string,
   });
+});
+
+test('every service of a host that is up is ready, whichever topics it works in', async () => {
+  const world = await MemoryWorld.start();
+  const [one] = world.hosts;
+  if (one === undefined) throw new Error('no host');
+  const health = new HostHealth({ host: 'h', release: '1' });
+  const names = ['planner', 'intake', 'supervisor', 'model-gateway'];
+  health.runs(
+    one.host,
+    names.map((name) => ({ hosted: { logic: { name } } }) as never),
+  );
+  expect(health.now().serviceReady).toEqual(Object.fromEntries(names.map((name) => [name, true])));
+  expect(one.host.unready('supervisor')).toEqual([]);
 });
