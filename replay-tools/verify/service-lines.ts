@@ -216,14 +216,13 @@ export class ServiceLines {
   }
 
   /**
-   * A line whose beginning was cut sees again from the first checkpoint that holds the very state that it would have here:
-   * one that was itself folded from the beginning, in the same fold, up to a record that is there.
+   * A line whose beginning was cut sees again from the first checkpoint that holds the very state that it would have: one
+   * folded from the beginning, in the same fold, up to a record that is there.
    */
   private isBeginningOf(line: Line, body: CheckpointBody): boolean {
     if (this.gone === undefined || line.blind !== this.gone) return false;
-    const { logic } = line;
-    const isSame =
-      logic.name === body.service && logic.fold === body.fold && body.root === undefined;
+    const { name, fold } = line.logic;
+    const isSame = name === body.service && fold === body.fold && body.root === undefined;
     return isSame && this.byId.has(body.cursor.record);
   }
 
