@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { effectiveEvents } from '../../../replay-tools/read/session.ts';
 import type { DataOf, SeenEvent } from '../../../schemas/event.ts';
+import { isServerCheck } from '../../../services/chassis/catalog/server-checks.ts';
 import { jsonLines } from '../mcp-servers.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
@@ -11,6 +12,8 @@ export type EffectLine = Readonly<{ call: string; tool: string; pid: number; atM
 
 type Call = {
   effect: DataOf<'tool.permitted'>['effect'] | undefined;
+  /** Asks a server whether it is well, which nobody outside sees. */
+  isCheck: boolean;
   isOutside: boolean;
   claims: number;
   completed: boolean;
@@ -19,12 +22,14 @@ type Call = {
 function take(calls: Map<string, Call>, event: SeenEvent): void {
   if (!event.type.startsWith('tool.')) return;
   const { call } = event.data as { call: string };
-  const fresh: Call = { effect: undefined, isOutside: false, claims: 0, completed: false };
+  const seen = { isCheck: false, isOutside: false, claims: 0, completed: false };
+  const fresh: Call = { effect: undefined, ...seen };
   const known = calls.get(call) ?? fresh;
   calls.set(call, known);
+  if (event.type === 'tool.requested') known.isCheck = isServerCheck(event.data.tool);
   if (event.type === 'tool.permitted') {
     known.effect = event.data.effect;
-    known.isOutside = event.data.runner === 'mcp';
+    known.isOutside = event.data.runner === 'mcp' && !known.isCheck;
   }
   if (event.type === 'tool.claimed') known.claims += 1;
   if (event.type === 'tool.completed') known.completed = true;
