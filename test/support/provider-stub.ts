@@ -12,17 +12,35 @@ export type StubCall = {
   endMs: number;
   /** The conversation as it came. */
   readonly messages: unknown;
+  /** With what key it was asked. */
+  readonly authorization: string | undefined;
 };
 
-export type ModelWays = Readonly<
-  Record<
-    string,
-    Readonly<{ status?: number; words?: readonly string[]; takesMs?: number; plain?: boolean }>
-  >
->;
+export type ModelWay = Readonly<{
+  status?: number;
+  retryAfterSeconds?: number;
+  words?: readonly string[];
+  takesMs?: number;
+  outputTokens?: number;
+  /** Answers whole, whatever was asked for. */
+  plain?: boolean;
+  /** A call of this tool is all that it ever answers. */
+  tool?: string;
+  /** Any other key is refused. */
+  key?: string;
+  /**
+   * After the first word the connection breaks, comes what is no JSON, or comes nothing any more; `slow`: not even that word
+   * comes, `garbled`: half of a whole answer.
+   */
+  fault?: 'cut' | 'malformed' | 'silent' | 'slow' | 'garbled';
+}>;
 
-const outputTokens = 100;
-const usage = { prompt_tokens: 10, completion_tokens: outputTokens };
+export type ModelWays = Readonly<Record<string, ModelWay>>;
+
+const usageOf = ({ outputTokens = 100 }: ModelWay) => ({
+  prompt_tokens: 10,
+  completion_tokens: outputTokens,
+});
 
 const chunk = (model: string, delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
@@ -88,39 +106,59 @@ export class ProviderStub {
     const model = String(body['model']);
     const { messages } = body;
     const endMs = Number.POSITIVE_INFINITY;
-    const call: StubCall = { model, startMs: performance.now(), endMs, messages };
+    const { authorization } = request.headers;
+    const call: StubCall = { model, startMs: performance.now(), endMs, messages, authorization };
     this.calls.push(call);
     response.once('close', () => {
       call.endMs = performance.now();
     });
     if (request.url?.endsWith('/embeddings')) return embed(response, body['input'] as string[]);
-    const {
-      status = 200,
-      words = ['Yes.'],
-      takesMs = 0,
-      plain = false,
-    } = this.ways[model] ?? { status: 404 };
-    if (status !== 200) {
-      await sleep(takesMs);
-      response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: `the stub says ${status}` } }));
-      return;
-    }
-    if (plain) {
-      const message = { role: 'assistant', content: words.join('') };
-      const choices = [{ index: 0, message, finish_reason: 'stop' }];
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ id: 'c', object: 'chat.completion', model, choices, usage }));
-      return;
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const word of words) {
-      await sleep(takesMs / words.length);
-      response.write(chunk(model, { content: word }));
-    }
-    const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }];
-    response.write(chunk(model, {}, { choices }));
-    response.write(chunk(model, {}, { choices: [], usage }));
-    response.end('data: [DONE]\n\n');
+    const way = this.ways[model] ?? { status: 404 };
+    const { key, status = 200, takesMs = 0 } = way;
+    const isKnown = key === undefined || authorization === `Bearer ${key}`;
+    if (status !== 200) await sleep(takesMs);
+    if (status !== 200 || !isKnown) return refuse(response, isKnown ? status : 401, way);
+    if (way.fault === 'slow') return;
+    if (way.fault === 'garbled') return answerWhole(response, '{"id": "c", "choices": [{"ind');
+    if (way.plain === true) return answerWhole(response, wholeAnswer(model, way));
+    await stream(response, model, way);
   }
+}
+
+function refuse(response: ServerResponse, status: number, { retryAfterSeconds }: ModelWay): void {
+  const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+  response.writeHead(status, { 'content-type': 'application/json', ...wait });
+  response.end(JSON.stringify({ error: { message: `the stub says ${status}` } }));
+}
+
+function wholeAnswer(model: string, way: ModelWay): string {
+  const message = { role: 'assistant', content: (way.words ?? ['Yes.']).join('') };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  const usage = usageOf(way);
+  return JSON.stringify({ id: 'c', object: 'chat.completion', model, choices, usage });
+}
+
+function answerWhole(response: ServerResponse, body: string): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(body);
+}
+
+async function stream(response: ServerResponse, model: string, way: ModelWay): Promise<void> {
+  const { words = ['Yes.'], takesMs = 0, fault, tool } = way;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const word of tool === undefined ? words : []) {
+    await sleep(takesMs / words.length);
+    response.write(chunk(model, { content: word }));
+    if (fault === 'silent') return;
+    if (fault === 'cut') return void setTimeout(() => response.destroy(), 50);
+    if (fault === 'malformed') return void response.end('data: {"choices": [{"ind\n\n');
+  }
+  const called = { name: tool, arguments: '{"said":"again"}' };
+  const toolCalls = [{ index: 0, id: 'call-1', type: 'function', function: called }];
+  if (tool !== undefined) response.write(chunk(model, { tool_calls: toolCalls }));
+  const reason = tool === undefined ? 'stop' : 'tool_calls';
+  const choices = [{ index: 0, delta: {}, finish_reason: reason }];
+  response.write(chunk(model, {}, { choices }));
+  response.write(chunk(model, {}, { choices: [], usage: usageOf(way) }));
+  response.end('data: [DONE]\n\n');
 }

@@ -1,11 +1,10 @@
 /** The example of docs/models-and-budgets.md, with the files that stand there. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Draft, event, json, type SeenEvent } from '../../../schemas/event.ts';
 import { loadCatalog } from '../../../services/chassis/catalog/load.ts';
-import { packageRoot } from '../../../services/chassis/config/package-root.ts';
 import { createMemoryBlobs } from '../../../services/chassis/content/blobs.ts';
 import { AnswerCache } from '../../../services/model-gateway/answer-cache.ts';
 import { readModelConfig } from '../../../services/model-gateway/config.ts';
@@ -20,18 +19,8 @@ import { providerOf } from '../../../services/model-gateway/model-name.ts';
 import { createProviders } from '../../../services/model-gateway/routes.ts';
 import { BenchSession } from '../../support/bench-session.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { listingOf, shownFile, shownListing } from '../../support/models-page.ts';
 import { modelAgent, newest, openWork } from '../../support/work-fixtures.ts';
-
-const page = readFileSync(join(packageRoot, 'docs/models-and-budgets.md'), 'utf8');
-
-/** The file of this name as the page shows it. */
-function shown(name: string): string {
-  const found = new RegExp(`\`\`\`yaml\\n# ${name}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1];
-  if (found === undefined) throw new Error(`the page shows no ${name}`);
-  return found;
-}
-
-const listing = /<!-- example -->\n```\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
 
 let directory: string;
 let local: ModelServer;
@@ -47,7 +36,7 @@ afterAll(async () => {
 
 function place(name: string): string {
   const path = join(directory, name);
-  const text = shown(name).replace('http://127.0.0.1:8080', local.url);
+  const text = shownFile(name).replace('http://127.0.0.1:8080', local.url);
   writeFileSync(path, text.replace('http://127.0.0.1:8081', cloud.url));
   return path;
 }
@@ -76,27 +65,6 @@ async function gateway() {
     ...memory,
   });
   return { gather, effects };
-}
-
-function line(seen: SeenEvent): string | undefined {
-  const row = (model: string, said: string) =>
-    `${seen.type.padEnd(20)} ${model.padEnd(14)} ${said}`;
-  switch (seen.type) {
-    case 'model.claimed': {
-      const { model, because = '', passedOver = [] } = seen.data;
-      const passed = passedOver.map((one) => `, passed over ${one.model}: ${one.because}`);
-      return row(model, because + passed.join(''));
-    }
-    case 'model.attempt-failed':
-      return row(seen.data.model, seen.data.code);
-    case 'budget.reserved':
-      if (seen.data.reservedNanoUsd === 0) return undefined;
-      return `${seen.type.padEnd(20)} ${seen.data.reservedNanoUsd} of today's money`;
-    case 'model.completed':
-      return row(`${seen.data.provider}/${seen.data.model}`, `${seen.data.costNanoUsd} nano-USD`);
-    default:
-      return undefined;
-  }
 }
 
 test('the example of the page happens as it stands there, and no key is in any event', async () => {
@@ -132,8 +100,7 @@ test('the example of the page happens as it stands there, and no key is in any e
     bench.input((await job?.run(control)) as Draft<'model.completed'>);
     bench.settle();
   }
-  const lines = bench.events.flatMap((one) => line(one) ?? []);
-  expect(`${lines.join('\n')}\n`).toBe(listing);
+  expect(listingOf(bench.events)).toBe(shownListing);
   expect(cloud.requests[0]?.headers.authorization).toBe('Bearer sk-example-key-of-the-page');
   expect(JSON.stringify(bench.events)).not.toContain('sk-example');
 });
