@@ -3,4 +3,4 @@ import { expectClean, seedsFrom, seedsOfHalf } from './seeds.ts';
 
 test(`the next ${seedsOfHalf} seeded schedules of all services keep every rule, and between them everything happens`, async () => {
   await expectClean(seedsFrom(seedsOfHalf + 1, seedsOfHalf));
-}, 2_400_000);
+}, 4_000_000);
