@@ -36,7 +36,7 @@ let nowMs: number;
 beforeEach(async () => {
   nowMs = 1_000_000;
   server = await startModelServer();
-  const prices = createPriceBook({ 'a/m': price });
+  const prices = createPriceBook({ 'a/m': price, 'a/n': price });
   const at = { name: 'a', baseUrl: `${server.url}/v1`, prices, nowMs: () => Date.now() };
   effects = createModelEffects({
     providers: new Map([['a', createOpenAiCompatibleProvider(at)]]),
@@ -45,7 +45,7 @@ beforeEach(async () => {
     countsTokens: () => false,
     ...{ blobs: createMemoryBlobs(), cache: new AnswerCache() },
   });
-  for (const content of ['First.', 'Second.', 'Third.'])
+  for (const content of ['One.', 'Two.', 'Three.', 'Four.', 'Five.', 'Six.'])
     server.answer({
       body: {
         ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
@@ -56,16 +56,21 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-type Asked = Readonly<{ tenant?: string; said?: string; answerCacheMs?: number }>;
+type Asked = Readonly<{
+  tenant?: string;
+  said?: string;
+  model?: string;
+  answerCacheMs?: number;
+}>;
 
 /** One session that asks once: its outcome, and what the gateway has spent then. */
-async function ask({ tenant = 'acme', said = 'Hello.', answerCacheMs }: Asked) {
+async function ask({ tenant = 'acme', said = 'Hello.', model = 'a/m', answerCacheMs }: Asked) {
   const facts = () => ({ facts: { providers: ['a'] } });
   const bench = new BenchSession([{ logic: modelGatewayLogic, facts }], { tenant });
   const cache = answerCacheMs === undefined ? {} : { answerCacheMs };
   openWork(bench, { agents: [modelAgent(cache)] });
   const who = { call: 'call_1', agent: 'w.1', task: 'w', attempt: 1, step: 1, agentName: 'writer' };
-  const data = { ...who, model: 'a/m', outputTokensMax: 9, timeoutMs: 9e12, tools: [] };
+  const data = { ...who, model, outputTokensMax: 9, timeoutMs: 9e12, tools: [] };
   const messages = json([{ role: 'user', text: said }]);
   bench.append([event('model.requested', data, { messages })], 'worker-pool:general');
   bench.settle();
@@ -95,14 +100,16 @@ test('an equal request is answered again for nothing, and the answer says so', a
   expect(server.requests).toHaveLength(1);
 });
 
-test('another tenant, another request, an agent that does not allow it and an old answer are asked anew', async () => {
+test('another tenant, another request, another model, an agent that does not allow it and an old answer are asked anew', async () => {
   await ask({ answerCacheMs: 60_000 });
   expect(await ask({ answerCacheMs: 60_000, tenant: 'other' })).toMatchObject(used);
   expect(await ask({})).toMatchObject(used);
-  expect(server.requests).toHaveLength(3);
+  expect(await ask({ answerCacheMs: 60_000, said: 'Goodbye.' })).toMatchObject(used);
+  expect(await ask({ answerCacheMs: 60_000, model: 'a/n' })).toMatchObject(used);
+  expect(server.requests).toHaveLength(5);
   nowMs += 60_000;
   await ask({ answerCacheMs: 60_000 });
-  expect(server.requests).toHaveLength(4);
+  expect(server.requests).toHaveLength(6);
 });
 
 test('what a fork repeats out of the record cost nothing there and says so; decisions go by the number as they did', async () => {
