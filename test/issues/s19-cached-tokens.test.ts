@@ -1,5 +1,5 @@
 // Source: langfuse 12306 and 10592, cached input tokens were counted twice.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPriceBook } from '../../services/model-gateway/prices.ts';
 import { createAnthropicProvider } from '../../services/model-gateway/providers/anthropic.ts';
 import { createOpenAiCompatibleProvider } from '../../services/model-gateway/providers/openai-compatible.ts';
@@ -32,40 +32,57 @@ const chat = (usage: object) => ({
   choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
 });
 
-test.each([
-  [
-    'OpenAI: inside the total',
-    { prompt_tokens: 1_000, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 400 } },
-    [600, 400, 0, 7],
-  ],
-  [
-    'DeepSeek: inside the total, under another name',
-    { prompt_tokens: 1_000, completion_tokens: 7, prompt_cache_hit_tokens: 400 },
-    [600, 400, 0, 7],
-  ],
-  [
-    'a router that writes its cache too',
-    {
-      prompt_tokens: 1_000,
-      completion_tokens: 7,
-      prompt_tokens_details: { cached_tokens: 400, cache_write_tokens: 100 },
-    },
-    [500, 400, 100, 7],
-  ],
-  [
-    'beside the total: more read than there was input',
-    { prompt_tokens: 10, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 400 } },
-    [10, 400, 0, 7],
-  ],
-  ['nothing cached', { prompt_tokens: 1_000, completion_tokens: 7 }, [1_000, 0, 0, 7]],
-] as const)('%s', async (_name, usage, [plain, read, write, output]) => {
-  server.answer({ body: chat(usage) });
-  const provider = createOpenAiCompatibleProvider({ ...at, baseUrl: `${server.url}/v1` });
-  const { cost, usage: counted } = completedOf(
-    await provider.complete(requestOf({ model: 'a/m' })),
-  );
-  expect(cost).toMatchObject({ known: true, costNanoUsd: invoice(plain, read, write, output) });
-  expect(counted.inputTokens).toBe(plain + read + write);
+/** The same answer token by token, with its usage in the last piece, as hosts ask for it. */
+function streamed(usage: object): readonly string[] {
+  const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
+  const piece = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })}`;
+  return [
+    piece({ role: 'assistant', content: 'ok' }, null),
+    piece({}, 'stop'),
+    `data: ${JSON.stringify({ ...head, choices: [], usage })}`,
+    'data: [DONE]',
+  ];
+}
+
+describe.each(['whole', 'streamed'] as const)('%s answers', (way) => {
+  test.each([
+    [
+      'OpenAI: inside the total',
+      { prompt_tokens: 1_000, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 400 } },
+      [600, 400, 0, 7],
+    ],
+    [
+      'DeepSeek: inside the total, under another name',
+      { prompt_tokens: 1_000, completion_tokens: 7, prompt_cache_hit_tokens: 400 },
+      [600, 400, 0, 7],
+    ],
+    [
+      'a router that writes its cache too',
+      {
+        prompt_tokens: 1_000,
+        completion_tokens: 7,
+        prompt_tokens_details: { cached_tokens: 400, cache_write_tokens: 100 },
+      },
+      [500, 400, 100, 7],
+    ],
+    [
+      'beside the total: more read than there was input',
+      { prompt_tokens: 10, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 400 } },
+      [10, 400, 0, 7],
+    ],
+    ['nothing cached', { prompt_tokens: 1_000, completion_tokens: 7 }, [1_000, 0, 0, 7]],
+  ] as const)('%s', async (_name, usage, [plain, read, write, output]) => {
+    const isStream = way === 'streamed';
+    server.answer(isStream ? { stream: { events: streamed(usage) } } : { body: chat(usage) });
+    const provider = createOpenAiCompatibleProvider({ ...at, baseUrl: `${server.url}/v1` });
+    const onText = isStream ? { onText: () => undefined } : {};
+    const { cost, usage: counted } = completedOf(
+      await provider.complete(requestOf({ model: 'a/m', ...onText })),
+    );
+    expect(cost).toMatchObject({ known: true, costNanoUsd: invoice(plain, read, write, output) });
+    expect(counted.inputTokens).toBe(plain + read + write);
+  });
 });
 
 test('Anthropic: beside the input, read and written', async () => {
