@@ -20,7 +20,8 @@ import { expectVerified } from '../support/session-proof.ts';
 const stack = stackUnderTest();
 const counterDir = mkdtempSync(join(tmpdir(), 'longrein-counters-'));
 const perCallNanoUsd = 100_000;
-const stub = new ProviderStub({ babbler: { words: ['No plan', ' comes to mind.'] } });
+const label = { words: ['{"label": "other"}'] };
+const stub = new ProviderStub({ babbler: { words: ['No plan', ' comes to mind.'] }, label });
 /** Sessions to compute again in the end. */
 const sessions: string[] = [];
 let hosts: readonly LiveHost[];
@@ -28,18 +29,37 @@ let harness: Harness;
 let logs: SessionLogs;
 let catalog: ReturnType<typeof temporaryCatalog>;
 
+/** The classifiers of the examples, with models that cost something. */
+function classifiers(): Record<string, string> {
+  const workers = ['first-classifier', 'second-classifier', 'third-classifier'];
+  const agents = [...workers, 'list-reader', 'vote-comparer', 'vote-counter'];
+  const names = [
+    ...['plans/batch-classifier', 'tools/files.read', 'tools/sandbox.run', 'mcp-servers'],
+    ...agents.map((name) => `agents/${name}`),
+  ];
+  const files = names.map((name) => [`${name}.yaml`, example(name)] as const);
+  const models = workers.map((name) => `${name}: paid/label\n`);
+  return { ...Object.fromEntries(files), 'models.yaml': models.join('') };
+}
+
+// The stub says of every answer that it has a hundred tokens.
+const example = (name: string): string =>
+  readFileSync(join(examples, `${name}.yaml`), 'utf8').replace('Max: 30\n', 'Max: 100\n');
+
 function ownFiles(url: string): Record<string, string> {
   const [plan = '', counter = '', reporter = '', checker = ''] = blocksOf('plans.md', 'yaml');
   const shown = filesOfDocument('docs/plans.md');
-  const pools = '- { name: analysis, description: Of the page. }\n';
+  const pools = ['analysis', 'files', 'classifying'].map(
+    (name) => `- { name: ${name}, description: Works. }\n`,
+  );
   return {
-    'tools/sandbox.run.yaml': readFileSync(join(examples, 'tools/sandbox.run.yaml'), 'utf8'),
+    ...classifiers(),
     'plans/word-report.yaml': plan,
     'agents/word-counter.yaml': counter,
     'agents/reporter.yaml': reporter,
     'agents/checker.yaml': checker,
     'plans/ask-narrow.yaml': shown['plans/ask-narrow.yaml'] ?? '',
-    'pools.yaml': `${shown['pools.yaml']}${pools}`,
+    'pools.yaml': `${shown['pools.yaml']}${pools.join('')}`,
     'providers.yaml': `providers: { paid: { baseUrl: ${url} } }\n`,
     'prices.yaml': 'paid/*: { inputNanoUsdPerMTokens: 0, outputNanoUsdPerMTokens: 1000000000 }\n',
   };
@@ -258,6 +278,18 @@ describe('docs/plans.md', () => {
     expect(bolt).toBe(1);
     expect([keyed, free]).toEqual([1, 3]);
   });
+});
+
+it('batch-classifier: the budget is a cap: what it does not pay for is not asked, and the result says so', async () => {
+  const inputs = { path: 'deploy/examples/data/messages-short.json' };
+  const budgetNanoUsd = 20 * perCallNanoUsd;
+  const result = await settle({ plan: 'batch-classifier', inputs, budgetNanoUsd });
+  expect(result).toMatchObject({ status: 'failed', error: { code: 'BRANCHES_FAILED' } });
+  expect(result.error?.message).toContain("0 of the goal's budget are left");
+  const calls = stub.of('label').length;
+  expect(result.usage.costNanoUsd).toBe(calls * perCallNanoUsd);
+  // Each message needs two: so many fit that the whole budget is used, and never one more.
+  expect(calls).toBe(20);
 });
 
 it('every session of these can be computed again from its log', async () => {
