@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LongreinError, toError } from '../../chassis/errors.ts';
 import type { BucketAddress } from './address.ts';
-import { encodedPath, encodedQuery, sha256Of, signedHeaders } from './signature.ts';
+import { sha256Of, signed } from './signature.ts';
 
 export type Body = Readonly<{ bytes: number; sha256: string; open(): Readable }>;
 
@@ -49,24 +49,27 @@ export async function ask(
 
 async function sendOnce(address: BucketAddress, request: BucketRequest): Promise<IncomingMessage> {
   const { method, key, query = {}, body = nothing } = request;
-  const { endpoint, inPath, bucket, prefix } = address;
+  const url = urlOf(address, key, query);
+  const unsigned = { method, url, bodySha256: body.sha256, atMs: Date.now() };
+  const { path, headers } = await signed(unsigned, address.signer);
+  const length = method === 'PUT' ? { 'content-length': body.bytes } : {};
+  const options = { method, path, timeout: silenceMs, headers: { ...headers, ...length } };
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return await answered(send(url, options), body);
+}
+
+/** Of an object, or of the bucket itself. */
+function urlOf(
+  { endpoint, inPath, bucket, prefix }: BucketAddress,
+  key: string | undefined,
+  query: Readonly<Record<string, string>>,
+): URL {
   const host = inPath ? endpoint.host : `${bucket}.${endpoint.host}`;
-  const inside = key === undefined ? '' : encodedPath(prefix + key);
-  const path = inPath ? `/${bucket}${inside === '' ? '' : `/${inside}`}` : `/${inside}`;
-  const headers = signedHeaders(
-    { method, host, path, query, bodySha256: body.sha256, atMs: Date.now() },
-    address.signer,
-  );
-  const asked = encodedQuery(query);
-  const options = {
-    ...{ method, host: new URL(`${endpoint.protocol}//${host}`).hostname, port: endpoint.port },
-    ...{ path: asked === '' ? path : `${path}?${asked}`, timeout: silenceMs },
-    headers: { ...headers, ...(method === 'PUT' ? { 'content-length': body.bytes } : {}) },
-  };
-  return await answered(
-    endpoint.protocol === 'https:' ? httpsRequest(options) : httpRequest(options),
-    body,
-  );
+  const inside = key === undefined ? [] : `${prefix}${key}`.split('/');
+  const path = [...(inPath ? [bucket] : []), ...inside].map(encodeURIComponent).join('/');
+  const url = new URL(`${endpoint.protocol}//${host}/${path}`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
 }
 
 async function answered(sent: ClientRequest, body: Body): Promise<IncomingMessage> {

@@ -1,6 +1,7 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
 
-/** Signature version 4 of Amazon, as S3 and the servers that speak its protocol ask for it. */
+/** Signature version 4 of Amazon, as S3 and the servers that speak its protocol ask for it; a library makes it. */
 export type Credentials = Readonly<{
   accessKeyId: string;
   secretAccessKey: string;
@@ -12,59 +13,30 @@ export type Signer = Readonly<{ credentials: Credentials; region: string }>;
 
 export type Unsigned = Readonly<{
   method: string;
-  host: string;
-  /** As it stands in the request: encoded by `encodedPath`. */
-  path: string;
-  query: Readonly<Record<string, string>>;
+  /** With path and query, encoded. */
+  url: URL;
   bodySha256: string;
   atMs: number;
 }>;
 
 export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
-const hmac = (key: string | Buffer, text: string): Buffer =>
-  createHmac('sha256', key).update(text).digest();
 
-/** What URLs leave alone and this signature does not. */
-const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+/** `path` is what was signed, with the query: it has to be sent letter by letter. The connection adds the host. */
+export type Signed = Readonly<{ path: string; headers: Readonly<Record<string, string>> }>;
 
-export const encodedPath = (key: string): string => key.split('/').map(encoded).join('/');
-
-/** In the order that is signed. */
-export const encodedQuery = (query: Readonly<Record<string, string>>): string =>
-  Object.entries(query)
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-    .sort()
-    .join('&');
-
-/** The headers that go with the request. */
-export function signedHeaders(request: Unsigned, signer: Signer): Readonly<Record<string, string>> {
-  const { accessKeyId, sessionToken } = signer.credentials;
-  const at = `${new Date(request.atMs).toISOString().replace(/[-:]|\.\d+/g, '')}`;
-  const headers = {
-    host: request.host,
-    'x-amz-content-sha256': request.bodySha256,
-    'x-amz-date': at,
-    ...(sessionToken === undefined ? {} : { 'x-amz-security-token': sessionToken }),
-  };
-  const names = Object.keys(headers).join(';');
-  const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
-  const canonical = [
-    ...[request.method, request.path, encodedQuery(request.query)],
-    ...[lines.join(''), names, request.bodySha256],
-  ].join('\n');
-  const scope = `${at.slice(0, 8)}/${signer.region}/s3/aws4_request`;
-  const signature = signatureOf(signer, scope, `${at}\n${scope}\n${sha256Of(canonical)}`);
-  return {
-    ...headers,
-    authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
-  };
-}
-
-function signatureOf({ credentials }: Signer, scope: string, text: string): string {
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${credentials.secretAccessKey}`);
-  return createHmac('sha256', key).update(`AWS4-HMAC-SHA256\n${text}`).digest('hex');
+export async function signed(
+  { method, url, bodySha256, atMs }: Unsigned,
+  { credentials, region }: Signer,
+): Promise<Signed> {
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const signer = new AwsV4Signer({
+    ...{ method, url: url.href, headers: { 'x-amz-content-sha256': bodySha256 } },
+    ...{ service: 's3', region, accessKeyId, secretAccessKey },
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+    datetime: new Date(atMs).toISOString().replace(/[-:]|\.\d+/g, ''),
+  });
+  const { headers } = await signer.sign();
+  const { encodedPath, encodedSearch } = signer;
+  const path = encodedSearch === '' ? encodedPath : `${encodedPath}?${encodedSearch}`;
+  return { path, headers: Object.fromEntries(headers) };
 }
