@@ -148,7 +148,7 @@ function ask(attempt: Attempt): Promise<SdkAnswer> {
   const asked = questionOf(attempt);
   const whole = firstTokenMs === undefined && silenceMs === undefined;
   if (onText === undefined && whole) return generateText(asked);
-  let takeBack = firstTokenMs === undefined ? undefined : stop.expireAfter(firstTokenMs, 'timeout');
+  let takeBack = firstTokenMs === undefined ? undefined : stop.expireAfter(firstTokenMs, 'mute');
   const onSaid = (): void => {
     takeBack?.();
     takeBack = silenceMs === undefined ? undefined : stop.expireAfter(silenceMs, 'silent');

@@ -4,15 +4,15 @@
 
 import type { ModelFailure, ModelRequest } from './port.ts';
 
-/** `silent`: the model began to answer and then said nothing for too long. */
-export type StopReason = 'cancelled' | 'timeout' | 'silent';
+/** `mute`: the model did not begin to answer in time. `silent`: it did, and then said nothing for too long. */
+export type StopReason = 'cancelled' | 'timeout' | 'mute' | 'silent';
 
 export type Stop = Readonly<{
   signal: AbortSignal;
   /** Why it was stopped, if it was. */
   reason(): StopReason | undefined;
   /** Stops it after so long; the answer takes that back. */
-  expireAfter(delayMs: number, why: 'timeout' | 'silent'): () => void;
+  expireAfter(delayMs: number, why: 'mute' | 'silent'): () => void;
   /** Frees the timer and the listener; call it when the attempt has ended. */
   release(): void;
 }>;
@@ -56,6 +56,11 @@ export function stoppedFailure(reason: StopReason, provider: string): ModelFailu
     return { code: 'MODEL_CANCELLED', message, class: 'cancelled', retryable: false };
   }
   const late = { class: 'timeout', retryable: true } as const;
+  if (reason === 'mute') {
+    const message = `${provider} did not begin to answer in time`;
+    const fix = 'Look at the server, or allow more time with `firstTokenMs` of the provider.';
+    return { code: 'MODEL_TIMEOUT', message, ...late, fix };
+  }
   if (reason === 'silent') {
     const message = `${provider} fell silent in the middle of an answer`;
     const fix = 'Look at the server, or allow longer pauses with `silenceMs` of the provider.';

@@ -113,7 +113,7 @@ export function timedOut(tool: string): ToolFailure {
 }
 
 /** No progress was told for longer than the tool may be silent. */
-export function fellSilent(tool: string, silenceMs: number | undefined): ToolFailure {
+export function fellSilent(tool: string, silenceMs: number): ToolFailure {
   return {
     code: 'MCP_SILENT',
     message: `The call of ${tool} gave no sign of progress for ${silenceMs} ms.`,

@@ -148,18 +148,21 @@ function outcomeOfError(sending: Sending, error: unknown): ToolOutcome {
   if (session.ended !== undefined) {
     return unseen(call, crashed(target.server, session.ended, session.stderrTail));
   }
-  if (isSilence(error)) {
+  const { silenceMs } = call.definition;
+  if (silenceMs !== undefined && isSilence(error, silenceMs)) {
     void session.endUnlessAlive();
-    return unseen(call, fellSilent(call.tool, call.definition.silenceMs));
+    return unseen(call, fellSilent(call.tool, silenceMs));
   }
   if (error instanceof McpError) return failed(refused(call, error));
   // Nothing of the protocol: the pipe broke, or the answer has no known shape.
   return unseen(call, toolError('MCP_ANSWER_UNREADABLE', toError(error).message.slice(0, 2_000)));
 }
 
-/** The client gave up by itself: it got no progress for the time that the tool allows. */
-const isSilence = (error: unknown): boolean =>
-  error instanceof McpError && error.code === ErrorCode.RequestTimeout;
+/** The client gave up by itself, and says after how long; a server may answer with the same code, which is an answer. */
+const isSilence = (error: unknown, silenceMs: number): boolean =>
+  error instanceof McpError &&
+  error.code === ErrorCode.RequestTimeout &&
+  Object(error.data).timeout === silenceMs;
 
 /** The server answered, with an error of the protocol. */
 function refused(call: ToolCall, error: McpError): ToolFailure {

@@ -255,6 +255,13 @@ describe('a server that does not answer', () => {
     expect(write).toMatchObject({ kind: 'unknown', error: { code: 'MCP_SILENT' } });
   });
 
+  it('may say itself that it took too long: that is an answer, and no silence', async () => {
+    for (const limit of [{}, { silenceMs: 30_000 }]) {
+      const outcome = await call('tire', {}, { definition: { ...limit, ...writing } });
+      expect(errorOf(outcome)).toMatchObject({ code: 'MCP_PROTOCOL_ERROR', class: 'tool-error' });
+    }
+  });
+
   it('is ended when it gives no sign of life at all, and started again', async () => {
     await call('say');
     const pid = pidOf() ?? 0;

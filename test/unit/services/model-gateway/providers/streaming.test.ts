@@ -125,6 +125,7 @@ describe.each(protocols)('$name', ({ model, text, end, make }) => {
     const stream = { events: [...text, ...end], firstAfterMs: 5_000 };
     const { outcome } = await ask({ stream }, {}, { firstTokenMs: 100 });
     expect(failureOf(outcome)).toMatchObject({ code: 'MODEL_TIMEOUT', class: 'timeout' });
+    expect(failureOf(outcome).fix).toContain('`firstTokenMs` of the provider');
     await server.closed;
   });
 
