@@ -6,51 +6,12 @@ import { verifySession } from '../../replay-tools/verify/verify.ts';
 import { sessionTopic } from '../../schemas/topics.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
 import { startJanitor } from '../support/memory-janitor.ts';
-import type { FakeModel } from '../support/memory-models.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
-import { catalogWith, statusesOf, WorldProof } from '../support/world-proof.ts';
+import { wandererCatalog, wandering } from '../support/wanderer.ts';
+import { statusesOf, WorldProof } from '../support/world-proof.ts';
 import { recordsOf, sourceFromWorld } from '../support/world-session.ts';
 
 const steps = 1_000;
-
-const walkingCatalog = () =>
-  catalogWith({
-    'agents/wanderer.yaml': `
-kind: model
-name: wanderer
-version: 1.0.0
-description: Walks a thousand steps, and sees the newest part of its way only.
-role: tester
-model: tester
-tools: [test.count]
-prompt: walk
-stepsMax: 1100
-outputTokensMax: 200
-modelTimeoutMs: 20000
-context: { tokensMax: 3000 }
-output: text
-`,
-    'plans/wander.yaml': `
-name: wander
-version: 1.0.0
-description: A long walk.
-inputs: {}
-tasks: [{ id: walk, pool: test, agent: wanderer, timeoutMs: 86400000 }]
-output: { kind: collect }
-`,
-  });
-
-function walking(): FakeModel {
-  let step = 0;
-  return () => {
-    step += 1;
-    if (step > steps) return { text: 'There.' };
-    return {
-      text: 'x'.repeat(150),
-      calls: [{ name: 'test.count', arguments: { counter: `${step}` } }],
-    };
-  };
-}
 
 const isStep = ({ headers }: LogRecord): boolean => headers['lr_types'] === 'model.completed';
 
@@ -69,8 +30,8 @@ function hundreds(records: readonly LogRecord[]) {
 
 test('a thousand steps make a log that grows by the same each time, and all of it is decided the same again', async () => {
   const world = await MemoryWorld.start({
-    catalog: walkingCatalog(),
-    model: walking(),
+    catalog: wandererCatalog(),
+    model: wandering(steps),
     housekeepingMs: 500,
   });
   const goal = world.publishGoal({ id: 'walk', goal: 'Walk.', plan: 'wander' });
@@ -97,8 +58,8 @@ test('a thousand steps make a log that grows by the same each time, and all of i
 test('what checkpoints made needless is deleted in the middle, and the rest is decided the same again', async () => {
   const answered = (): number => world.started.filter(({ name }) => name === 'test.count').length;
   const world = await MemoryWorld.start({
-    catalog: walkingCatalog(),
-    model: walking(),
+    catalog: wandererCatalog(),
+    model: wandering(steps),
     housekeepingMs: 500,
   });
   const goal = world.publishGoal({ id: 'walk', goal: 'Walk.', plan: 'wander' });

@@ -4,39 +4,12 @@ import { expect, test } from 'vitest';
 import { sessionTopic } from '../../schemas/topics.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
 import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
-import type { FakeModel } from '../support/memory-models.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
-import { catalogWith, statusesOf } from '../support/world-proof.ts';
+import { wandererCatalog, wandering } from '../support/wanderer.ts';
+import { statusesOf } from '../support/world-proof.ts';
 
 const steps = 210;
 const window = 10;
-
-const catalog = () =>
-  catalogWith({
-    'agents/wanderer.yaml': `
-kind: model
-name: wanderer
-version: 1.0.0
-description: Walks on, and sees the newest part of its way only.
-role: tester
-model: tester
-tools: [test.count]
-prompt: walk
-stepsMax: 300
-outputTokensMax: 200
-modelTimeoutMs: 20000
-context: { tokensMax: 3000 }
-output: text
-`,
-    'plans/wander.yaml': `
-name: wander
-version: 1.0.0
-description: A long walk.
-inputs: {}
-tasks: [{ id: walk, pool: test, agent: wanderer, timeoutMs: 86400000 }]
-output: { kind: collect }
-`,
-  });
 
 /** What services were asked so far, in each step: decisions, folds, and what became of them. */
 class Work {
@@ -65,17 +38,6 @@ class Work {
   }
 }
 
-function walking(work: Work): FakeModel {
-  let step = 0;
-  return () => {
-    step += 1;
-    work.nextStep();
-    if (step > steps) return { text: 'There.' };
-    const calls = [{ name: 'test.count', arguments: { counter: `${step}` } }];
-    return { text: 'x'.repeat(150), calls };
-  };
-}
-
 /** The 95th percentile of a window that begins at this step. */
 function p95(all: readonly number[], from: number): number {
   const part = all.slice(from, from + window).sort((one, other) => one - other);
@@ -96,8 +58,8 @@ test('the two-hundredth step costs at most 1.2 times what the first ones do', as
   const work = new Work();
   work.nextStep();
   const world = await MemoryWorld.start({
-    catalog: catalog(),
-    model: walking(work),
+    catalog: wandererCatalog(),
+    model: wandering(steps, () => work.nextStep()),
     change: work.count,
     housekeepingMs: 500,
   });
