@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { deadLettersTopic, sessionTopic } from '../../schemas/topics.ts';
+import { letterIdOf } from '../../services/chassis/protocol/dead-letter.ts';
+import { messageId } from '../../services/chassis/protocol/ids.ts';
 import { breakersHold } from './checkers/breakers-hold.ts';
 import { keysSettled } from './checkers/keys-settled.ts';
+import { lettersWritten } from './checkers/letters-written.ts';
 import { partsOnce } from './checkers/parts-once.ts';
+import { questionsOnce } from './checkers/questions-once.ts';
 import { revisionsOnce } from './checkers/revisions-once.ts';
 import { wakesSettled } from './checkers/wakes-settled.ts';
 import type { Run } from './world/run-outcome.ts';
@@ -163,5 +168,81 @@ describe('a goal that wakes a loop', () => {
     const both = [said('goal.taken', {}), said('goal.admitted', {})];
     expect(wakesSettled(played('goal_a', both))).toHaveLength(1);
     expect(wakesSettled(played('goal_a', both.slice(1)))).toEqual([]);
+  });
+});
+
+describe('a question to a person', () => {
+  const asked = said('person.asked', { question: 'q' });
+  const settled = said('person.settled', { question: 'q', outcome: 'answered', answer: 'r1#0' });
+  const expired = said('person.settled', { question: 'q', outcome: 'timed-out' });
+  const answered = said('person.answered', { question: 'q' });
+  const refused = (answer: string) => said('person.answer-refused', { answer, because: 'settled' });
+  const closed = said('session.closed', {});
+
+  /** Each event in a record of its own: `r0`, `r1`, …; whoever closes has read what stands before it. */
+  function check(...events: readonly Said[]): readonly string[] {
+    const lines = events.map((one, offset) => {
+      const body = { kind: one === closed ? 'turn' : 'input', baseOffset: offset - 1 };
+      return { offset, body, step: { events: [{ ...one, record: `r${offset}`, index: 0 }] } };
+    });
+    const sessions = new Map([['ses_a', { session: 'ses_a', lines }]]);
+    return questionsOnce({ history: { sessions } } as unknown as Run).map(({ detail }) => detail);
+  }
+
+  test('is settled once before its session closes', () => {
+    expect(check(asked, answered, settled, closed)).toEqual([]);
+    expect(check(asked, expired, closed)).toEqual([]);
+    expect(check(asked, closed)).toEqual(['ses_a: question q came to nothing']);
+    const twice = 'ses_a: question q came to answered and timed-out';
+    expect(check(asked, answered, settled, expired, closed)).toEqual([twice]);
+  });
+
+  test('has answers that count once, or are refused', () => {
+    expect(check(asked, answered, settled, answered, refused('r3#0'), closed)).toEqual([]);
+    const lost = 'ses_a: answer r3#0 came to nothing';
+    expect(check(asked, answered, settled, answered, closed)).toEqual([lost]);
+    const both = 'ses_a: answer r1#0 came to counts and settled';
+    expect(check(asked, answered, settled, refused('r1#0'), closed)).toEqual([both]);
+  });
+
+  test('may be answered while its session closes, and that comes to nothing', () => {
+    expect(check(asked, expired, closed, answered)).toEqual([]);
+  });
+});
+
+describe('what cannot be worked on', () => {
+  const topic = sessionTopic('normal');
+  const failing = { type: 'decision.failed', data: { service: 'planner' }, record: 'r', index: 0 };
+  const line = {
+    topic,
+    offset: 4,
+    step: { core: { meta: { session: 'ses_a' } }, events: [failing] },
+  };
+  const ofFailure = messageId('ses_a', ['dead-letter', 'r#0']);
+  const unreadable = { topic, partition: 0, offset: 7 };
+  const letter = (id: string, text: string) => ({
+    ...{ topic: deadLettersTopic, partition: 0, offset: 0, timestampMs: 0, key: 'k' },
+    headers: { ce_id: id },
+    value: Buffer.from(`.....${text}`),
+  });
+
+  function check(lines: readonly object[], deadLetters: readonly object[], at?: string) {
+    const poisoned = new Set(at === undefined ? [] : [at]);
+    const run = { history: { lines }, deadLetters, poisoned };
+    return lettersWritten(run as unknown as Run).map(({ detail }) => detail);
+  }
+
+  test('leaves a letter: a decision that failed, a record that nobody can read', () => {
+    expect(check([line], [letter(ofFailure, 'a')])).toEqual([]);
+    expect(check([line], [])).toEqual([`none of planner failed at ${topic}@4`]);
+    const at = `${topic}/0@7`;
+    expect(check([], [letter(letterIdOf(unreadable), 'a')], at)).toEqual([]);
+    expect(check([], [letter(ofFailure, 'a')], at)).toEqual([`none of ${at}`]);
+  });
+
+  test('leaves the same letter however often it is sent', () => {
+    const again = [letter(ofFailure, 'a'), letter(ofFailure, 'a')];
+    expect(check([line], again)).toEqual([]);
+    expect(check([line], [letter(ofFailure, 'a'), letter(ofFailure, 'b')])).toHaveLength(1);
   });
 });
