@@ -8,6 +8,7 @@ import { flood } from './flood.ts';
 import { flooded } from './flooded.ts';
 import { gatewayAlone } from './gateway.ts';
 import { groupCommit } from './group-commit.ts';
+import { idleHost } from './idle-host.ts';
 import { idleSessions } from './idle-sessions.ts';
 import { lanes } from './lanes.ts';
 import { longSession } from './long-session.ts';
@@ -29,7 +30,8 @@ type Stack = Readonly<{
 /**
  * Every figure, or those whose names are given: hop, loop, commit, long, flood, flooded, lanes, steps, plans, fairness, store, gateway,
  * questions, memory, idle, verify (which needs no stack). `questions` asks on `--events N` of them, of which only
- * `--whole N` have texts (the others stand in rollups and thin tables alone), `lanes` has `--goals N` in the lane of the many.
+ * `--whole N` have texts (the others stand in rollups and thin tables alone), `lanes` has `--goals N` in the lane of the many, `idle`
+ * has `--sessions N` that wait on one host, and `--beside N` records of other work beside them.
  */
 export async function bench(stack: Stack, names: readonly string[]): Promise<void> {
   const wants = (name: string): boolean => names.length === 0 || names.includes(name);
@@ -64,7 +66,11 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
     await burst(config);
   }
   if (wants('memory')) await memory();
-  if (wants('idle')) await idleSessions(countOf(names, '--sessions', 5_000));
+  if (wants('idle')) {
+    const sessions = countOf(names, '--sessions', 5_000);
+    await idleSessions(Math.min(sessions, 5_000));
+    await idleHost(config, { sessions, beside: countOf(names, '--beside', 100_000) });
+  }
   if (wants('verify')) await verifying();
 }
 

@@ -191,7 +191,9 @@ export class Assignments {
     await this.topics.identify(at.topic);
     const bounds = (await ports.log.bounds(at.topic)).get(at.partition);
     if (bounds === undefined)
-      throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`);
+      throw new LongreinError('PARTITION_UNKNOWN', `${nameOf(at)} does not exist`, {
+        fix: `restore ${at.topic} with all its partitions from a backup; which it should have: longrein topics list`,
+      });
     if (!this.isRead(nameOf(at)) || this.reader === undefined) return;
     if (known?.halted === true) this.partitions.delete(nameOf(at));
     else if (known !== undefined) return known.standUp(bounds.high);

@@ -1,6 +1,6 @@
 import { LongreinError } from '../errors.ts';
 import type { PartitionName } from '../log/port.ts';
-import { resetCommand } from './mending.ts';
+import { giveUpCommand } from './mending.ts';
 import type { HostPorts } from './ports.ts';
 
 /** Why a partition is not worked on, as people read it. */
@@ -22,6 +22,7 @@ const retryableWaitMs = 4_000;
 /** What is known to mend itself. All others wait for a person. */
 const mendsItself: ReadonlyMap<string, string> = new Map([
   ['OFFSET_OUT_OF_RANGE', 'nothing: the partition is read again from its watermark or trim'],
+  ['PARTITION_STOPPED', 'nothing: the partition is read again when what runs for it has ended'],
 ]);
 
 /**
@@ -102,10 +103,16 @@ const nameOf = ({ topic, partition }: PartitionName): string => `${topic}/${part
 function haltOf(at: PartitionName, error: Error, sinceMs: number): Halt {
   const known = error instanceof LongreinError ? error : undefined;
   const code = known?.code ?? 'PARTITION_FAILED';
-  const fallback =
-    known?.fix ?? `look at the log of this host; ${resetCommand(at)} gives up what is there`;
-  const fix = code === 'TOPIC_UNKNOWN' ? missing(at) : (mendsItself.get(code) ?? fallback);
-  return { code, message: error.message, fix, sinceMs };
+  return { code, message: error.message, fix: fixOf(at, code, known?.fix), sinceMs };
+}
+
+function fixOf(at: PartitionName, code: string, said: string | undefined): string {
+  const lost = `if all that is there may be lost: ${giveUpCommand(at)}`;
+  if (code === 'TOPIC_UNKNOWN') return missing(at);
+  // What the broker is told now does not change what it has.
+  if (code === 'RECORDS_UNREADABLE' && said !== undefined)
+    return `${said} What it has stays so; ${lost}`;
+  return mendsItself.get(code) ?? said ?? `look at the log of this host; ${lost}`;
 }
 
 const missing = ({ topic }: PartitionName): string =>

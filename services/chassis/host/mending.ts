@@ -6,6 +6,10 @@ import type { PartitionName } from '../log/port.ts';
 export const resetCommand = ({ topic, partition }: PartitionName): string =>
   `longrein topics reset ${topic} --partition ${partition} --reason "WHY"`;
 
+/** Goes on from the end of the partition; all that is in it is given up, also what its watermarks can still be read from. */
+export const giveUpCommand = ({ topic, partition }: PartitionName): string =>
+  `longrein topics reset ${topic} --partition ${partition} --from-end --reason "WHY"`;
+
 export const resetTopicCommand = (topic: string): string =>
   `longrein topics reset ${topic} --reason "WHY"`;
 

@@ -4,6 +4,7 @@ import { LongreinError, toError } from '../errors.ts';
 import type { LogRecord, PartitionName, Reader } from '../log/port.ts';
 import type { PlacedRecord } from '../protocol/record.ts';
 import type { Turn } from './lane-turns.ts';
+import { giveUpCommand } from './mending.ts';
 
 export type Queued = LogRecord | PlacedRecord;
 export const isPlaced = (record: Queued): record is PlacedRecord => 'body' in record;
@@ -114,7 +115,7 @@ export class RecordQueue {
     const { topic, partition } = this.parts.partition;
     const message = `${topic}/${partition}: expected offset ${this.next}, got ${record.offset}`;
     throw new LongreinError('LOG_GAP', message, {
-      fix: 'records are missing from the log; restore the topic from a replica or a backup, then start again',
+      fix: `records are missing from the log: restore the topic from a replica or a backup; if all that is there may be lost: ${giveUpCommand(this.parts.partition)}`,
     });
   }
 

@@ -27,20 +27,23 @@ export function isBroken(watermarks: Known, name: PartitionName, bounds: Bounds)
   });
 }
 
-/** `sameTopic`: false where the topic was made again, and no known place means anything. */
+/**
+ * `sameTopic`: false where the topic was made again, and no known place means anything. `fromEnd`: all that is there is
+ * given up.
+ */
 export function resetEntries(
   watermarks: Known,
   name: PartitionName,
-  at: { bounds: Bounds; sameTopic: boolean; nowMs: number },
+  at: { bounds: Bounds; sameTopic: boolean; fromEnd?: boolean; nowMs: number },
 ): Entry[] {
-  const { bounds, sameTopic, nowMs } = at;
+  const { bounds, sameTopic, fromEnd = false, nowMs } = at;
   const marks = watermarks.at(name);
   const [trims, places] = [watermarks.trimsAt(name), watermarks.placesAt(name)];
   const all = [...marks, ...trims, ...places];
   const held = all
     .filter(({ offset }) => offset >= bounds.low && offset <= bounds.high)
     .sort((a, b) => a.offset - b.offset);
-  const kept = sameTopic ? held[0] : undefined;
+  const kept = sameTopic && !fromEnd ? held[0] : undefined;
   const end = sameTopic ? bounds.high : bounds.low;
   const offset = kept?.offset ?? end;
   const services = watermarks

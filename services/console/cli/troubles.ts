@@ -1,5 +1,6 @@
 /** What stands still in the log, for `status` and `doctor`. */
 
+import type { Check } from '../../../deploy/local/doctor.ts';
 import { LongreinError } from '../../chassis/errors.ts';
 import type { Trouble } from './log-state.ts';
 import type { Environment } from './terminal.ts';
@@ -17,6 +18,15 @@ export async function readTroubles(
     if (thrown instanceof LongreinError && thrown.code === 'STACK_EMPTY') return [];
     throw thrown;
   }
+}
+
+/** What `doctor` says of each; all is well where nothing stands still. */
+export function checksOf(troubles: readonly Trouble[]): Check[] {
+  if (troubles.length === 0) return [{ name: 'log', ok: true, detail: 'nothing stands still' }];
+  return troubles.map((trouble) => {
+    const { where, fix, stops } = trouble;
+    return { name: where, ok: !stops, detail: troubleText(trouble), fix };
+  });
 }
 
 /** One line of what is wrong, without what mends it. */

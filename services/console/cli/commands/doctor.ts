@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Check } from '../../../../deploy/local/doctor.ts';
 import { localSettings } from '../config.ts';
 import { type Call, type CommandSpec, writeJson } from '../context.ts';
-import { exitCodes } from '../exit-code.ts';
-import { readTroubles, troubleText } from '../troubles.ts';
+import { type ExitCode, exitCodes } from '../exit-code.ts';
+import { checksOf, readTroubles } from '../troubles.ts';
 
 /** Says for each thing that the stack needs what is wrong and what to do. */
 export const doctor: CommandSpec = {
@@ -15,10 +15,9 @@ export const doctor: CommandSpec = {
     const local = await examine({ settings: localSettings(call.environment) });
     const models = await modelChecks(call);
     const checks = [...local, ...models, ...(await logChecks(call, local))];
-    const well = checks.every((check) => check.ok);
     if (call.json) {
-      writeJson(call, { well, checks });
-      return well ? exitCodes.done : exitCodes.failed;
+      writeJson(call, { well: checks.every(({ ok }) => ok), checks });
+      return exitCodeOf(checks);
     }
     const { green, red, bold } = call.terminal.colors;
     const width = Math.max(...checks.map((check) => check.name.length)) + 2;
@@ -27,9 +26,13 @@ export const doctor: CommandSpec = {
       call.terminal.out(`${mark} ${name.padEnd(width)}${stripVTControlCharacters(detail)}\n`);
       if (fix !== undefined) call.terminal.out(`${' '.repeat(5 + width)}${bold('fix')}  ${fix}\n`);
     }
-    return well ? exitCodes.done : exitCodes.failed;
+    return exitCodeOf(checks);
   },
 };
+
+/** Of a program that only looks: whether all is well. */
+export const exitCodeOf = (checks: readonly Check[]): ExitCode =>
+  checks.every(({ ok }) => ok) ? exitCodes.done : exitCodes.failed;
 
 /** The providers that are set up, and whether they have the models that the catalog names. */
 async function modelChecks(call: Call): Promise<Check[]> {
@@ -41,10 +44,5 @@ async function modelChecks(call: Call): Promise<Check[]> {
 /** What stands still in the log, where the broker can be reached. */
 async function logChecks(call: Call, local: readonly Check[]): Promise<Check[]> {
   if (local.find(({ name }) => name === 'broker')?.ok !== true) return [];
-  const troubles = await readTroubles(call.environment, Date.now());
-  if (troubles.length === 0) return [{ name: 'log', ok: true, detail: 'nothing stands still' }];
-  return troubles.map((trouble) => {
-    const { where, fix, stops } = trouble;
-    return { name: where, ok: !stops, detail: troubleText(trouble), fix };
-  });
+  return checksOf(await readTroubles(call.environment, Date.now()));
 }

@@ -3,7 +3,7 @@ import { LongreinError } from '../../../chassis/errors.ts';
 import type { Deed } from '../../../chassis/host/watermark-records.ts';
 import type { Entry, Watermarks } from '../../../chassis/host/watermarks.ts';
 import type { LogPort } from '../../../chassis/log/port.ts';
-import { type Call, type CommandSpec, textOption, writeJson } from '../context.ts';
+import { type Call, type CommandSpec, flagOption, textOption, writeJson } from '../context.ts';
 import { exitCodes, UsageError } from '../exit-code.ts';
 import { deedOf, reasonOptions } from '../who.ts';
 
@@ -18,16 +18,26 @@ export const topicsReset: CommandSpec = {
   about: 'go on with a session log that lost records or was made again; what it lost is given up',
   options: [
     { flags: '--partition <n>', about: 'only this partition; without it, all that are broken' },
+    {
+      flags: '--from-end',
+      about: 'give up all that the partition holds, where it cannot be read on; needs --partition',
+    },
     ...reasonOptions,
   ],
-  examples: ['longrein topics reset longrein.sessions.normal --reason "lost with broker 2"'],
+  examples: [
+    'longrein topics reset longrein.sessions.normal --reason "lost with broker 2"',
+    'longrein topics reset longrein.sessions.normal --partition 3 --from-end --reason "a gap in a backup"',
+  ],
   async run(call) {
     const { withLog } = await import('../log-client.ts');
     const deed = deedOf(call);
     const [topic = ''] = call.args;
     const wanted = partitionOption(call);
+    const fromEnd = flagOption(call, 'fromEnd');
+    if (fromEnd && wanted === undefined)
+      throw new UsageError('--from-end gives up a whole partition', 'Say which: --partition 3');
     const resets = await withLog(call.environment, (log) =>
-      reset(call, log, { topic, wanted, deed }),
+      reset(call, log, { topic, wanted, fromEnd, deed }),
     );
     if (call.json) writeJson(call, { topic, resets, ...deed });
     else {
@@ -52,6 +62,7 @@ function partitionOption(call: Call): number | undefined {
 type Asked = Readonly<{
   topic: string;
   wanted: number | undefined;
+  fromEnd: boolean;
   deed: Deed;
 }>;
 
@@ -72,7 +83,7 @@ async function reset(call: Call, log: LogPort, asked: Asked): Promise<Reset[]> {
 async function planned(
   log: LogPort,
   watermarks: Watermarks,
-  { topic, wanted, deed }: Asked,
+  { topic, wanted, fromEnd, deed }: Asked,
 ): Promise<{ entries: Entry[]; resets: Reset[] }> {
   const { topicKey } = await import('../../../chassis/host/watermark-records.ts');
   const { isBroken, resetEntries } = await import('../topic-reset.ts');
@@ -85,10 +96,11 @@ async function planned(
   for (const [partition, bounds] of await log.bounds(topic)) {
     const name = { topic, partition };
     // What was made again was made again in all its partitions.
-    const due = !sameTopic || (!isPublic && isBroken(watermarks, name, bounds));
+    const isDue = fromEnd || isBroken(watermarks, name, bounds);
+    const due = !sameTopic || (!isPublic && isDue);
     if (!due || (sameTopic && wanted !== undefined && wanted !== partition)) continue;
     // Nobody decides from a public topic: there are no epochs that could be void.
-    const place = { bounds, sameTopic, nowMs: deed.atMs };
+    const place = { bounds, sameTopic, fromEnd, nowMs: deed.atMs };
     const written = isPublic ? [] : resetEntries(watermarks, name, place);
     entries.push(...written);
     const trim = written.at(-1)?.value as { offset?: number } | undefined;

@@ -63,4 +63,14 @@ describe('a reset', () => {
     const entries = resetEntries(known([mark('planner', 40)]), name, at);
     expect(entries.at(-1)?.value).toMatchObject({ offset: 100 });
   });
+
+  test('from the end gives up all that is there, places that are held too', () => {
+    const at = { bounds: { low: 50, high: 100 }, sameTopic: true, fromEnd: true, nowMs: 9 };
+    const entries = resetEntries(known([mark('planner', 60)]), name, at);
+    const voided = { number: 1_007, incarnation: 'reset', sequence: 0 };
+    expect(entries.at(-1)?.value).toMatchObject({
+      offset: 100,
+      acceptance: { planner: voided, pool: voided },
+    });
+  });
 });

@@ -43,7 +43,7 @@ async function watermarksOf(world: CounterWorld): Promise<Watermarks> {
 }
 
 /** What `longrein topics reset` does. */
-async function reset(world: CounterWorld): Promise<void> {
+async function reset(world: CounterWorld, fromEnd = false): Promise<void> {
   const watermarks = await watermarksOf(world);
   const log = world.cluster.connect('person');
   const id = await world.during(log.topicId(topic));
@@ -51,10 +51,10 @@ async function reset(world: CounterWorld): Promise<void> {
   const nowMs = world.clock.nowMs();
   for (const [partition, bounds] of await world.during(log.bounds(topic))) {
     const name = { topic, partition };
-    if (sameTopic && !isBroken(watermarks, name, bounds)) continue;
-    await world.during(
-      watermarks.put(resetEntries(watermarks, name, { bounds, sameTopic, nowMs })),
-    );
+    const isDue = fromEnd ? partition === 0 : isBroken(watermarks, name, bounds);
+    if (sameTopic && !isDue) continue;
+    const entries = resetEntries(watermarks, name, { bounds, sameTopic, fromEnd, nowMs });
+    await world.during(watermarks.put(entries));
   }
   const deed = { by: 'ann', reason: 'lost', atMs: nowMs };
   const value = { topic, id, atMs: nowMs, reset: deed };
@@ -226,6 +226,26 @@ test('a position that is deleted under a running host is found again by itself',
   await world.clock.run(60_000);
   expect(first.host.status().halted).toEqual({});
   expect(await answers(world, in0)).toBe(true);
+});
+
+test('a record that stops every reader is passed when a person gives up the partition from its end', async () => {
+  const { world, first } = await worked();
+  const headers = { lr_kind: 'ledger', ce_type: 'longrein.ledger.v1', ce_id: 'led_1' };
+  world.cluster.write(at0, [{ key: in0, headers, value: Buffer.from('{}') }]);
+  await world.clock.run(3_000);
+  expect(haltOf(first.host)).toMatchObject({ code: 'NEWER_RELEASE' });
+  // Its watermarks are within the log: nothing else mends it.
+  await reset(world);
+  await world.clock.run(70_000);
+  expect(haltOf(first.host)).toMatchObject({ code: 'NEWER_RELEASE' });
+  await reset(world, true);
+  await world.clock.run(70_000);
+  expect(first.host.status().halted).toEqual({});
+  const anew = Array.from({ length: 50 }, (_, n) => `ses_new_${n}`).find(
+    (name) => partitionOf(name, partitions) === 0,
+  ) as string;
+  world.open(anew);
+  expect(await answers(world, anew)).toBe(true);
 });
 
 describe('records that are not ours', () => {
