@@ -27,6 +27,7 @@ import { closingTimer, decideLedger, ledgerDeliveries, trancheDeliveries } from 
 import type { ModelMessage, ModelTool } from './providers/port.ts';
 import { candidatesOf, isRouted } from './route.ts';
 import { callOfTimer, initialState, type ModelCallEntry, type ModelGatewayState } from './state.ts';
+import { returnAfterFailure } from './tranche.ts';
 
 export type { ModelGatewayFacts } from './gateway-facts.ts';
 export type { ModelGatewayState } from './state.ts';
@@ -81,6 +82,7 @@ export const modelGatewayLogic: ServiceLogic<ModelGatewayState, ModelGatewayFact
   answers,
   decide: (state, input) =>
     state.ledger === undefined ? answerAll(state, input) : decideLedger(state.ledger),
+  decideAfterFailure: returnAfterFailure,
   deliveries: (seen, session) => [
     ...ledgerDeliveries(seen, session.session),
     ...trancheDeliveries(seen, session),

@@ -125,3 +125,19 @@ export function returnDrafts(state: ModelGatewayState, nowMs: number): Draft[] {
     return [event('budget.returned', { budgetLog, number, lentNanoUsd, spentNanoUsd })];
   });
 }
+
+/**
+ * What goes back where the gateway cannot decide in a session any more. It asks for nothing again, so nothing is held
+ * against the end of calls that are still open: each of them may cost all that it holds.
+ */
+export function returnAfterFailure({ calls, ended, tranches }: ModelGatewayState): Draft[] {
+  if (!ended.session) return [];
+  return sortedEntries(tranches ?? {}).flatMap(([budgetLog, tranche]) => {
+    const { number, lentNanoUsd, awaits, returned } = tranche;
+    if (awaits !== undefined || returned === true) return [];
+    const open = Object.values(calls).filter((one) => one.budgetLog === budgetLog);
+    const heldNanoUsd = open.reduce((sum, one) => sum + (one.heldNanoUsd ?? 0), 0);
+    const spentNanoUsd = tranche.spentNanoUsd + heldNanoUsd;
+    return [event('budget.returned', { budgetLog, number, lentNanoUsd, spentNanoUsd })];
+  });
+}

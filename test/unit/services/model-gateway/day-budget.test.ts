@@ -1,18 +1,28 @@
 /** The money of a tenant's day over many sessions, partitions and hosts (DESIGN 7). */
 import { expect, test } from 'vitest';
+import type { EventType } from '../../../../schemas/event.ts';
 import { budgetsTopic } from '../../../../schemas/topics.ts';
-import { budgetLogId } from '../../../../services/chassis/protocol/ids.ts';
+import { budgetLogId, sessionId } from '../../../../services/chassis/protocol/ids.ts';
 import { dayOf } from '../../../../services/model-gateway/tranche.ts';
-import { MemoryWorld } from '../../../support/memory-world.ts';
+import { eventsOf as sessionEvents } from '../../../support/child-worlds.ts';
+import { MemoryWorld, type MemoryWorldOptions } from '../../../support/memory-world.ts';
+import { eventsOf } from '../../../support/work-fixtures.ts';
 import { startsOf, statusesOf, WorldProof } from '../../../support/world-proof.ts';
 
 /** A call may cost 2,500 at most and really costs 1,004. */
 const costNanoUsd = 1_004;
 const model = () => ({ text: 'Yes.', afterMs: 300 });
 
-async function played(goals: number, dayBudget: { limitNanoUsd: number; trancheNanoUsd: number }) {
+type Change = MemoryWorldOptions['change'];
+
+async function played(
+  goals: number,
+  dayBudget: { limitNanoUsd: number; trancheNanoUsd: number },
+  change: Change = (logic) => logic,
+) {
   const world = await MemoryWorld.start({
     ...{ hosts: [['all'], ['all']], partitions: 8, model, dayBudget, crashNoticedMs: 3_000 },
+    change,
   });
   const published = Array.from({ length: goals }, (_, index) =>
     world.publishGoal({ id: `ask-${index}`, goal: 'Ask.', plan: 'ask', inputs: { question: 'x' } }),
@@ -115,3 +125,49 @@ test('a tranche that comes when the session has ended goes back, and the session
     'session.closed',
   ]);
 });
+
+/** A gateway that cannot decide in a session any more once it was told this of it. */
+const failing =
+  (session: string, after: EventType): Change =>
+  (logic) => {
+    if (logic.name !== 'model-gateway') return logic;
+    return {
+      ...logic,
+      decide(state, input) {
+        const isDue = input.causes.some(({ type }) => type === after);
+        if (isDue && input.session.session === session) throw new Error('broken');
+        return logic.decide(state, input);
+      },
+    };
+  };
+
+test.each([
+  // It has borrowed, and asked nothing yet.
+  ['budget.granted', 0],
+  // It was answered, and the money of that is spent.
+  ['model.completed', costNanoUsd],
+] as const)(
+  'a gateway that cannot decide any more after %s strands nothing but what was spent',
+  async (after, spentNanoUsd) => {
+    const tranche = { limitNanoUsd: 10_000, trancheNanoUsd: 5_000 };
+    const doomed = sessionId('default', 'world', 'ask-0');
+    const { world, published } = await played(12, tranche, failing(doomed, after));
+    expect(await world.runUntilDone()).toBe(true);
+    // What is broken here decides otherwise than what proves it: its log is only read.
+    const events = await sessionEvents(world, doomed);
+    expect(eventsOf(events, 'decision.failed').map(({ data }) => data.service)).toEqual([
+      'model-gateway',
+    ]);
+    expect(eventsOf(events, 'budget.returned').map(({ data }) => data.spentNanoUsd)).toEqual([
+      spentNanoUsd,
+    ]);
+    const calls = startsOf(world, 'scripted/tester');
+    // The others get all of the rest: no more than one call that might have cost too much is left.
+    const left = tranche.limitNanoUsd - calls * costNanoUsd;
+    expect(left).toBeGreaterThanOrEqual(0);
+    expect(left).toBeLessThan(2_500);
+    // Nobody waits for money that cannot come back.
+    const codes = await denials(world, published.slice(1));
+    expect(new Set(codes)).toEqual(new Set(['TENANT_BUDGET_EXHAUSTED']));
+  },
+);
