@@ -59,6 +59,9 @@ export const limits = {
   batchBytesMax: 450_000,
   /** Records a partition may queue in memory before its reader pauses. */
   partitionQueueMax: 5_000,
+  /** Goals of one partition on their way into their logs before reading waits: some requests of group commit. */
+  goalsWritingMax: 2_000,
+  goalsWritingBytesMax: 16_777_216,
   /** Records of a session after its last checkpoint before the next one. */
   checkpointRecords: 200,
   /** Bytes of log for each byte of a session's checkpoints, all services of a host together: it grows by so small a part. */

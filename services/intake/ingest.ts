@@ -1,3 +1,4 @@
+import { limits } from '../../schemas/limits.ts';
 import { approvalsTopic, goalsTopic, keysTopic } from '../../schemas/topics.ts';
 import type { Catalog } from '../chassis/catalog/catalog.ts';
 import { toError } from '../chassis/errors.ts';
@@ -22,11 +23,21 @@ type Position = {
   readonly at: PartitionName;
   next: number;
   acknowledged: number;
-  waiting: Set<number>;
+  /** Offsets of records that have not passed yet, in order. */
+  readonly waiting: Set<number>;
+  /** What is on its way into the goal logs; what waits for keys is not. */
+  readonly writing: Map<number, number>;
+  writingBytes: number;
+  paused: boolean;
 };
 
 /** So long a goal waits before its keys are asked for again. */
 const keysAgainMs = 2_000;
+
+const startAt = (at: PartitionName, next: number): Position => ({
+  ...{ at, next, acknowledged: next, paused: false },
+  ...{ waiting: new Set(), writing: new Map(), writingBytes: 0 },
+});
 
 const keyOf = ({ topic, partition }: PartitionName): string => `${topic}/${partition}`;
 
@@ -36,7 +47,8 @@ const markOf = (topic: string): string =>
 
 /**
  * Reads goals and the answers of people, and writes each record as an input into its goal log. At least once: input ids
- * make repeats harmless, so a position only moves past records whose input, or dead letter, the broker has.
+ * make repeats harmless, so a position only moves past records whose input, or dead letter, the broker has. Of a backlog
+ * only so much is read at a time as is written soon: the rest waits in the topic, not in memory.
  */
 export class GoalIngest {
   private readonly positions = new Map<string, Position>();
@@ -101,7 +113,7 @@ export class GoalIngest {
     const low = bounds?.low ?? 0;
     const next = Math.max(low, mark ?? low);
     if (!this.isWanted(at) || this.positions.has(keyOf(at))) return;
-    this.positions.set(keyOf(at), { at, next, acknowledged: next, waiting: new Set() });
+    this.positions.set(keyOf(at), startAt(at, next));
     this.reader?.assign(at, next);
   }
 
@@ -113,6 +125,20 @@ export class GoalIngest {
       position.waiting.add(record.offset);
       this.write(record, position);
     }
+    this.flow(position);
+  }
+
+  /** Reading waits while much is being written, and goes on before nothing is. */
+  private flow(position: Position): void {
+    const { at, writing, writingBytes, paused } = position;
+    const share = Math.max(
+      writing.size / limits.goalsWritingMax,
+      writingBytes / limits.goalsWritingBytesMax,
+    );
+    if (paused ? share >= 1 / 2 : share < 1) return;
+    position.paused = !paused;
+    if (position.paused) this.reader?.pause(at);
+    else this.reader?.resume(at);
   }
 
   private write(read: LogRecord, position: Position): void {
@@ -168,14 +194,22 @@ export class GoalIngest {
       seed: input.id,
       attributes: () => ({ 'longrein.goal_log': input.body.session }),
     });
+    const bytes = record.value?.length ?? 0;
+    position.writing.set(record.offset, bytes);
+    position.writingBytes += bytes;
     this.host?.appendInput(keysTopic, { ...input, traceparent }, () =>
       this.passed(record, position),
     );
   }
 
   private passed({ offset }: LogRecord, position: Position): void {
-    position.waiting.delete(offset);
-    position.acknowledged = Math.min(position.next, ...position.waiting);
+    const { waiting, writing } = position;
+    waiting.delete(offset);
+    const [oldest = position.next] = waiting;
+    position.acknowledged = oldest;
+    position.writingBytes -= writing.get(offset) ?? 0;
+    writing.delete(offset);
+    if (position.paused) this.flow(position);
   }
 
   /**

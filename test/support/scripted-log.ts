@@ -25,6 +25,8 @@ export type ScriptedAppend = Readonly<{
 /** A log whose answers and deliveries a test writes, one by one. */
 export class ScriptedLog implements LogPort {
   readonly appends: ScriptedAppend[] = [];
+  /** Each time that somebody paused or resumed a partition. */
+  readonly flow: ('pause' | 'resume')[] = [];
   private readonly readers: ReaderHandlers[] = [];
   private readonly members: MembershipHandlers[] = [];
   private readonly high = new Map<string, number>();
@@ -47,7 +49,9 @@ export class ScriptedLog implements LogPort {
     this.readers.push(handlers);
     const nothing = (): void => undefined;
     const close = async (): Promise<void> => undefined;
-    return { assign: nothing, unassign: nothing, pause: nothing, resume: nothing, close };
+    const pause = (): void => void this.flow.push('pause');
+    const resume = (): void => void this.flow.push('resume');
+    return { assign: nothing, unassign: nothing, pause, resume, close };
   }
 
   /** Hands records to every reader, as their topic would. */

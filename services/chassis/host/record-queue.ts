@@ -25,7 +25,8 @@ export type QueueParts = Readonly<{
  * Records of one partition on their way in, from the reader and, past it, from the own writer (the short cut).
  *
  * Q1 Each offset is taken once, in order; a gap stops the partition (DESIGN 3.13).
- * Q2 The reader waits while the queue is long.
+ * Q2 The reader waits while the queue is long. Own records come by it then, as everybody's: who writes more than is taken
+ *    would fill the memory past it.
  */
 export class RecordQueue {
   private readonly queue: Queued[] = [];
@@ -60,7 +61,7 @@ export class RecordQueue {
   /** Records of our own, as acknowledged: taken at once if nothing lies between. */
   pushOwn(records: readonly PlacedRecord[]): void {
     const [first] = records;
-    if (first === undefined) return;
+    if (first === undefined || this.paused) return;
     const end = (records.at(-1) ?? first).offset + 1;
     this.parts.reading.skip?.(this.parts.partition, first.offset, end);
     if (first.offset === this.queuedTo) this.push(records);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { limits } from '../../../../schemas/limits.ts';
 import { goalsTopic, keysTopic } from '../../../../schemas/topics.ts';
 import type { Host } from '../../../../services/chassis/host/host.ts';
 import type { PartitionName } from '../../../../services/chassis/log/port.ts';
@@ -78,6 +79,34 @@ test('the position moves past a record only when the broker has its input, and a
   host.appended[1]?.done();
   await clock.run(3_000);
   expect(host.marks).toEqual([0, 1, 3]);
+});
+
+test('of a backlog only so much is read as is being written: the rest waits in the topic', async () => {
+  const { log, host, deliver } = await bench();
+  const max = limits.goalsWritingMax;
+  deliver(0, max - 1);
+  expect(log.flow).toEqual([]);
+  deliver(max - 1, 1);
+  expect(log.flow).toEqual(['pause']);
+  for (const { done } of host.appended.slice(0, max / 2)) done();
+  expect(log.flow).toEqual(['pause']);
+  host.appended[max / 2]?.done();
+  expect(log.flow).toEqual(['pause', 'resume']);
+  deliver(max, max / 2 + 1);
+  expect(log.flow).toEqual(['pause', 'resume', 'pause']);
+});
+
+test('a few large goals fill it too', async () => {
+  const { log, host } = await bench();
+  const large = JSON.stringify({ ...echo, id: 'large', inputs: { said: 'x'.repeat(400_000) } });
+  const count = Math.ceil(limits.goalsWritingBytesMax / large.length);
+  log.deliver(
+    at,
+    Array.from({ length: count }, (_, offset) => goalRecord(large, { ...at, offset })),
+  );
+  expect(log.flow).toEqual(['pause']);
+  for (const { done } of host.appended) done();
+  expect(log.flow).toEqual(['pause', 'resume']);
 });
 
 test('the last position is written when it stops', async () => {

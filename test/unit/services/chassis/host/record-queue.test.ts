@@ -160,6 +160,26 @@ describe('records of our own', () => {
     expect(flow).toEqual(['skip 0 to 3']);
   });
 
+  test('come by the reader while the queue is long: they fill the memory no less', async () => {
+    let release: () => void = () => undefined;
+    const blocked = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { queue, flow, taken } = bench(0, (one) => (one.offset === 0 ? blocked : undefined));
+    const max = limits.partitionQueueMax;
+    queue.pushOwn(placed(0, max));
+    queue.pushOwn(placed(max, max + 2));
+    expect(flow.at(-1)).toBe('pause');
+    const before = flow.length;
+    queue.pushOwn(placed(max + 2, max + 9));
+    expect([queue.position, flow.length]).toEqual([max + 2, before]);
+    release();
+    await settled();
+    queue.push(records(max + 2, max + 9));
+    await settled();
+    expect(taken).toHaveLength(max + 9);
+  });
+
   test('wait for the reader where another wrote before them', async () => {
     const { queue, taken, flow } = bench();
     queue.pushOwn(placed(2, 3));
