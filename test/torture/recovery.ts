@@ -38,21 +38,36 @@ export async function recovery({ dir, sessions, say }: Options): Promise<Recover
     const first = await (await stage.startHost(['all'])).ready();
     const storm = await GoalStorm.open({ brokers: stage.cluster.inside, seed: 1, perSecond: 1 });
     const tail = await TopicTail.open(stage.cluster.inside, [topic], true);
-    const inputs = { waitMs: outsideGoalsWaitMs };
-    for (let count = 1; count <= sessions; count += 1)
-      storm.submit(`goal-${count}`, { plan: 'patient', inputs });
-    await tail.gather(isClaim, { count: sessions, withinMs: 180_000, what: 'claims' });
-    say(`${sessions} sessions wait in ${topic}/0`);
-    const second = await (await stage.startHost(['all'])).started();
-    // The group may have split its topics between the two by now.
-    await sleep(8_000);
-    const [victim, successor] = ownerOf(tail, first) === first ? [first, second] : [second, first];
-    const figures = await measure({ victim, successor, tail, sessions });
-    await Promise.all([storm.close(), tail.close()]);
-    return figures;
+    try {
+      return await figuresOf({ stage, first, storm, tail, sessions, say });
+    } finally {
+      await Promise.all([storm.close(), tail.close()]);
+    }
   } finally {
     await stage.close();
   }
+}
+
+type Scene = Readonly<{
+  stage: Stage;
+  first: HostProcess;
+  storm: GoalStorm;
+  tail: TopicTail;
+  sessions: number;
+  say(line: string): void;
+}>;
+
+async function figuresOf({ stage, first, storm, tail, sessions, say }: Scene) {
+  const inputs = { waitMs: outsideGoalsWaitMs };
+  for (let count = 1; count <= sessions; count += 1)
+    storm.submit(`goal-${count}`, { plan: 'patient', inputs });
+  await tail.gather(isClaim, { count: sessions, withinMs: 180_000, what: 'claims' });
+  say(`${sessions} sessions wait in ${topic}/0`);
+  const second = await (await stage.startHost(['all'])).started();
+  // The group may have split its topics between the two by now.
+  await sleep(8_000);
+  const [victim, successor] = ownerOf(tail, first) === first ? [first, second] : [second, first];
+  return measure({ victim, successor, tail, sessions });
 }
 
 const isClaim = ({ headers }: LogRecord): boolean =>

@@ -27,6 +27,7 @@ export type QueueParts = Readonly<{
  * Q1 Each offset is taken once, in order; a gap stops the partition (DESIGN 3.13).
  * Q2 The reader waits while the queue is long. Own records come by it then, as everybody's: who writes more than is taken
  *    would fill the memory past it.
+ * Q3 The reader never stands behind what was queued: it would bring the records between to nobody.
  */
 export class RecordQueue {
   private readonly queue: Queued[] = [];
@@ -58,13 +59,16 @@ export class RecordQueue {
     return this.queue.length === 0 && !this.pumping;
   }
 
-  /** Records of our own, as acknowledged: taken at once if nothing lies between. */
+  /**
+   * Records of our own, as acknowledged: taken at once if nothing lies between that is not queued yet. Only what was taken
+   * need not be read any more: the reader hands over what it has in parts, and may stand anywhere before or within these.
+   */
   pushOwn(records: readonly PlacedRecord[]): void {
     const [first] = records;
-    if (first === undefined || this.paused) return;
+    if (first === undefined || this.paused || first.offset > this.queuedTo) return;
+    this.push(records);
     const end = (records.at(-1) ?? first).offset + 1;
     this.parts.reading.skip?.(this.parts.partition, first.offset, end);
-    if (first.offset === this.queuedTo) this.push(records);
   }
 
   /** Records as read; those that are known already are left out. */

@@ -84,10 +84,7 @@ export class FetchReader implements Reader {
 
   skip(partition: PartitionName, fromOffset: number, toOffset: number): void {
     this.#echo.wrote(toOffset - fromOffset);
-    const reading = this.#table.find(partition);
-    // Only where nothing lies between: what others wrote before must be delivered.
-    if (reading === undefined || reading.position < fromOffset) return;
-    reading.position = Math.max(reading.position, toOffset);
+    this.#table.skip(partition, fromOffset, toOffset);
   }
 
   async close(): Promise<void> {

@@ -40,6 +40,13 @@ export class ReadingTable {
     return this.#readings.get(partitionKey(name));
   }
 
+  /** The owner has the records in [fromOffset, toOffset): only where nothing lies between, what others wrote before is read. */
+  skip(name: PartitionName, fromOffset: number, toOffset: number): void {
+    const reading = this.find(name);
+    if (reading === undefined || reading.position < fromOffset) return;
+    reading.position = Math.max(reading.position, toOffset);
+  }
+
   /** Whether this very entry still stands. */
   holds(reading: Reading): boolean {
     return this.#readings.get(partitionKey(reading.name)) === reading;

@@ -188,6 +188,15 @@ describe('records of our own', () => {
     queue.push(records(0, 3));
     for (let i = 0; i < 6; i++) await settled();
     expect(taken).toEqual([0, 1, 2]);
-    expect(flow).toEqual(['skip 2 to 3']);
+    expect(flow).toEqual([]);
+  });
+
+  test('of which the reader has brought a part are taken from there on', async () => {
+    const { queue, taken, flow } = bench();
+    queue.push(records(0, 2));
+    queue.pushOwn(placed(0, 4));
+    for (let i = 0; i < 6; i++) await settled();
+    expect(taken).toEqual([0, 1, 2, 3]);
+    expect(flow).toEqual(['skip 0 to 4']);
   });
 });
