@@ -2,9 +2,10 @@ import { sessionTopic } from '../../schemas/topics.ts';
 import type { RuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
+import { loopCosts } from '../support/loop-costs.ts';
 import { type Figure, percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
-import { bytesOf, type Loops, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
+import { type Loops, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
 
 /**
  * The work that other runtimes are measured by: one agent loop of 20 model and 20 tool calls that answer at once, each
@@ -15,45 +16,7 @@ import { bytesOf, type Loops, loopServices, openLoops, recordsSince, scripted } 
 const callsPerLoop = 41;
 const pairsPerLoop = 20;
 const atOnce = 50;
-
-/** From the first request to a model to the end of the loop: what the record of its calls takes. */
-function costOf(records: readonly LogRecord[]): Figure {
-  const sessions = new Map<string, LogRecord[]>();
-  for (const record of records) {
-    const session = record.headers['ce_subject'] ?? '';
-    if (record.headers['lr_kind'] === 'turn' || record.headers['lr_kind'] === 'input')
-      sessions.set(session, [...(sessions.get(session) ?? []), record]);
-  }
-  const [batches, fused] = [new Map<string, number>(), { turns: 0, all: 0 }];
-  let bytes = 0;
-  let count = 0;
-  const loops = [...sessions.values()].map((all) => {
-    const isCall = ({ headers }: LogRecord): boolean =>
-      /(model|tool)\./.test(headers['lr_types'] ?? '');
-    return all.slice(all.findIndex(isCall), all.findLastIndex(isCall) + 1);
-  });
-  for (const loop of loops) {
-    count += loop.length;
-    for (const record of loop) {
-      bytes += bytesOf(record);
-      const batch = record.headers['lr_batch'] ?? '';
-      batches.set(batch, (batches.get(batch) ?? 0) + 1);
-    }
-  }
-  for (const { headers } of loops.flat()) {
-    if (headers['lr_kind'] !== 'turn') continue;
-    fused.all += 1;
-    if ((batches.get(headers['lr_batch'] ?? '') ?? 0) > 1) fused.turns += 1;
-  }
-  const pairs = loops.length * pairsPerLoop;
-  return {
-    loops: loops.length,
-    appendsPerPair: batches.size / pairs,
-    recordsPerPair: count / pairs,
-    bytesPerPair: bytes / pairs,
-    turnsFused: fused.turns / fused.all,
-  };
-}
+const costOf = (records: readonly LogRecord[]): Figure => loopCosts(records, pairsPerLoop);
 
 async function repeat(loops: Loops, count: number): Promise<number[]> {
   const taken: number[] = [];

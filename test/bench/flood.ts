@@ -5,33 +5,39 @@ import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import { print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
 import { scripted, tailOf } from './loops.ts';
-import { residentBytes } from './memory.ts';
+import { processorMs, residentBytes } from './memory.ts';
 
-/** Thousands of goals within ten seconds: whether all end, and what the host holds while they wait. */
+/** Thousands of goals within ten seconds: whether all end, and what the host holds while they wait, against a limit. */
 
 const goals = 5_000;
 const withinMs = 10_000;
 const perSend = 250;
 const mebibyte = 1_048_576;
+/** What a person would give a host of all services. */
+const limitMib = 768;
 
-/** Resolves when so many results came. */
+/** Resolves when so many results came, each with how it ended. */
 async function resultsOf(config: RuntimeConfig, count: number) {
   const log = createKafkaLog({ brokers: config.brokers, clientId: 'bench' });
   const seen = new Set<string>();
+  let completed = 0;
   let done: () => void = () => undefined;
   const all = new Promise<void>((resolve) => {
     done = resolve;
   });
   const reader = await tailOf(log, resultsTopic, ({ value }) => {
-    const goal = /"goalId":"(flood-[^"]+)"/.exec(Buffer.from(value ?? '').toString('utf8'));
-    if (goal?.[1] !== undefined) seen.add(goal[1]);
+    const text = Buffer.from(value ?? '').toString('utf8');
+    const [, goal] = /"goalId":"(flood-[^"]+)"/.exec(text) ?? [];
+    if (goal === undefined || seen.has(goal)) return;
+    seen.add(goal);
+    if (text.includes('"status":"completed"')) completed += 1;
     if (seen.size >= count) done();
   });
   const close = async (): Promise<void> => {
     await reader.close();
     await log.close();
   };
-  return { all, close, ended: () => seen.size };
+  return { all, close, ended: () => ({ ended: seen.size, completed }) };
 }
 
 async function send(config: RuntimeConfig): Promise<number> {
@@ -55,7 +61,10 @@ async function send(config: RuntimeConfig): Promise<number> {
 
 /** A burst on the stack of the bench: each goal is a model call with a tool call, and the end. */
 export async function flood(config: RuntimeConfig): Promise<void> {
-  const host = await startHostProcess(['all'], scripted('walker'));
+  // Where it does not fit, the process ends, and with it the bench.
+  const heap = `--max-old-space-size=${limitMib - 128}`;
+  const env = { ...scripted('walker'), NODE_OPTIONS: heap };
+  const host = await startHostProcess(['all'], env);
   const results = await resultsOf(config, goals);
   const idleMib = residentBytes(host.pid) / mebibyte;
   let mostMib = idleMib;
@@ -67,8 +76,9 @@ export async function flood(config: RuntimeConfig): Promise<void> {
   await results.all;
   clearInterval(watch);
   const allEndedSeconds = (performance.now() - startedMs) / 1_000;
-  const figures = { sentSeconds: sentMs / 1_000, allEndedSeconds, idleMib, mostMib };
-  print({ bench: 'flood', goals, ended: results.ended(), ...figures });
+  const cpuSeconds = processorMs(host.pid) / 1_000;
+  const figures = { sentSeconds: sentMs / 1_000, allEndedSeconds, idleMib, mostMib, limitMib };
+  print({ bench: 'flood', goals, ...results.ended(), ...figures, cpuSeconds });
   await results.close();
   await host.stop();
 }

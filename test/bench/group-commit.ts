@@ -3,11 +3,11 @@ import { sessionTopic } from '../../schemas/topics.ts';
 import type { RuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogPort, LogRecord } from '../../services/chassis/log/port.ts';
+import { bytesOf } from '../support/loop-costs.ts';
 import { print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
 import {
   type Bounds,
-  bytesOf,
   type Loops,
   loopServices,
   openLoops,

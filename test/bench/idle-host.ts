@@ -67,17 +67,20 @@ class Watch {
   }
 }
 
-async function sendAsking(producer: Producer, watch: Watch, sessions: number): Promise<void> {
-  for (let from = 0; from < sessions; from += perSend) {
+type Range = Readonly<{ from: number; to: number }>;
+
+/** Resolves when all of these wait. */
+async function sendAsking(producer: Producer, watch: Watch, range: Range): Promise<void> {
+  for (let { from } = range; from < range.to; from += perSend) {
     while (from - watch.asked > underWayMax) await sleep(20);
-    const messages = Array.from({ length: Math.min(perSend, sessions - from) }, (_, n) => {
+    const messages = Array.from({ length: Math.min(perSend, range.to - from) }, (_, n) => {
       const id = idOf(from + n);
       const goal = { id, goal: 'bench', plan: 'ask', tenant: 'bench', inputs: { what: id } };
       return { key: id, value: JSON.stringify(goal) };
     });
     await producer.send({ topic: goalsTopic, messages });
   }
-  while (watch.asked < sessions) await sleep(100);
+  while (watch.asked < range.to) await sleep(100);
 }
 
 /** Other goals, so many at once: until there were so many of them, or so many records in the log. */
@@ -123,15 +126,21 @@ async function measure({ host, log, loops, producer, sessions, beside }: World):
   const startMib = mib();
   const watch = new Watch();
   await watch.start(log, sessions);
-  const startedMs = performance.now();
-  await sendAsking(producer, watch, sessions);
-  const openedSeconds = (performance.now() - startedMs) / 1_000;
-  const openedMib = mib();
-  await sleep(limits.sessionIdleMs + 15_000);
-  const idleMib = mib();
-  const idleKib = ((idleMib - startMib) * 1_024) / sessions;
-  const opened = { openedSeconds, startMib, openedMib, idleMib, idleKib };
-  print({ bench: 'idle-host', sessions, ...opened, checkpointsEach: watch.checkpoints / sessions });
+  const half = Math.floor(sessions / 2);
+  let [asleep, sleepingMib] = [0, startMib];
+  for (const to of [half, sessions]) {
+    const startedMs = performance.now();
+    await sendAsking(producer, watch, { from: asleep, to });
+    const openedSeconds = (performance.now() - startedMs) / 1_000;
+    const openedMib = mib();
+    await sleep(limits.sessionIdleMs + 15_000);
+    const idleMib = mib();
+    // What a host needs to do anything at all is in the first half; the second shows what a session adds.
+    const addedKib = ((idleMib - sleepingMib) * 1_024) / (to - asleep);
+    const opened = { openedSeconds, startMib, openedMib, idleMib, addedKib };
+    print({ bench: 'idle-host', sessions: to, ...opened });
+    [asleep, sleepingMib] = [to, idleMib];
+  }
   const [before, records, cpuMs] = [new Map(watch.marks), watch.records, processorMs(host.pid)];
   const done = await others(loops, () => watch.records - records >= beside);
   await sleep(5_000);
@@ -142,6 +151,10 @@ async function measure({ host, log, loops, producer, sessions, beside }: World):
   print({ bench: 'idle-host-beside-work', sessions, ...work, ...cost, mib: mib() });
   await watch.close();
 }
+
+/** So many records of other work carry each of these sessions forward, and a third more. */
+export const carriedAfter = (sessions: number): number =>
+  Math.ceil(sessions * (loopServices.length + 2) * limits.carryForwardSpacing * (4 / 3));
 
 /** So many sessions that wait on one host; then `beside` records of other work. */
 export async function idleHost(

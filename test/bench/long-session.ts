@@ -3,9 +3,10 @@ import { sessionTopic } from '../../schemas/topics.ts';
 import type { RuntimeConfig } from '../../services/chassis/config/runtime-config.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogPort, LogRecord } from '../../services/chassis/log/port.ts';
+import { bytesOf } from '../support/loop-costs.ts';
 import { percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
-import { type Bounds, bytesOf, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
+import { type Bounds, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
 
 /**
  * One session of ten thousand steps: whether its log grows with its length alone, whether a late step costs what an early

@@ -123,10 +123,3 @@ export async function recordsSince(log: LogPort, from: Bounds): Promise<LogRecor
   await reader?.close();
   return records;
 }
-
-/** What a record takes in the log, headers and all. */
-export const bytesOf = ({ headers, value }: LogRecord): number =>
-  Object.entries(headers).reduce(
-    (sum, [name, text]) => sum + name.length + text.length,
-    value?.length ?? 0,
-  );

@@ -8,7 +8,7 @@ import { flood } from './flood.ts';
 import { flooded } from './flooded.ts';
 import { gatewayAlone } from './gateway.ts';
 import { groupCommit } from './group-commit.ts';
-import { idleHost } from './idle-host.ts';
+import { carriedAfter, idleHost } from './idle-host.ts';
 import { idleSessions } from './idle-sessions.ts';
 import { lanes } from './lanes.ts';
 import { longSession } from './long-session.ts';
@@ -69,7 +69,10 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('idle')) {
     const sessions = countOf(names, '--sessions', 5_000);
     await idleSessions(Math.min(sessions, 5_000));
-    await idleHost(config, { sessions, beside: countOf(names, '--beside', 100_000) });
+    await idleHost(config, {
+      sessions,
+      beside: countOf(names, '--beside', carriedAfter(sessions)),
+    });
   }
   if (wants('verify')) await verifying();
 }
