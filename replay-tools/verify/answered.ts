@@ -1,6 +1,5 @@
 import type { TurnBody } from '../../services/chassis/protocol/record.ts';
 import type { Cause } from '../../services/chassis/protocol/service-fold.ts';
-import { addressOf } from '../../services/chassis/protocol/service-logic.ts';
 
 /** What a service answered with its newest turn: no later turn may list it again. */
 export class Answered {
@@ -11,8 +10,8 @@ export class Answered {
     const turn = this.newest.get(service);
     if (turn === undefined) return true;
     if (cause.offset <= turn.baseOffset || turn.foreseen.includes(cause.event.record)) return false;
-    const address = addressOf(cause.event);
-    return !turn.causes.some((one) => addressOf(one) === address);
+    const { record, index } = cause.event;
+    return !turn.causes.some((one) => one.record === record && one.index === index);
   }
 
   take(turn: TurnBody): void {

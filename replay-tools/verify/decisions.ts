@@ -4,7 +4,11 @@ import type { EventRecord } from '../../services/chassis/protocol/event-record.t
 import { canonical, isSameJson } from '../../services/chassis/protocol/hash.ts';
 import type { PlacedRecord, TurnBody } from '../../services/chassis/protocol/record.ts';
 import { type Seal, saltOf, sealContent } from '../../services/chassis/protocol/seal.ts';
-import type { Cause, ServiceEntry } from '../../services/chassis/protocol/service-fold.ts';
+import {
+  type Cause,
+  type ServiceEntry,
+  withCauses,
+} from '../../services/chassis/protocol/service-fold.ts';
 import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
 import { factsOf, turnBody, turnId } from '../../services/chassis/protocol/turn.ts';
 import { contentsOf } from '../read/contents.ts';
@@ -29,7 +33,7 @@ export type TurnToCheck = Readonly<{
 type Context = Readonly<{ lines: ServiceLines; answered: Answered }>;
 
 function causesOf({ body }: TurnToCheck, { lines }: Context): (Cause | string)[] {
-  return body.causes.map((address) => lines.eventAt(addressOf(address)) ?? addressOf(address));
+  return body.causes.map((address) => lines.eventAt(address) ?? addressOf(address));
 }
 
 /** Why a listed cause cannot have been one. */
@@ -37,13 +41,12 @@ function causeProblem(cause: Cause | string, turn: TurnToCheck, context: Context
   if (typeof cause === 'string') return `${cause} is no event that counted before this turn`;
   const { event, offset } = cause;
   const { body } = turn;
-  const address = addressOf(event);
   if (offset > body.baseOffset && !body.foreseen.includes(event.record))
-    return `${address} came after the base of this turn`;
-  if (!context.lines.isCause(body.service, address))
-    return `${body.service} does not answer ${event.type} (${address})`;
+    return `${addressOf(event)} came after the base of this turn`;
+  if (!context.lines.isCause(body.service, event))
+    return `${body.service} does not answer ${event.type} (${addressOf(event)})`;
   if (context.answered.isOpen(body.service, cause)) return undefined;
-  return `${address} was answered already`;
+  return `${addressOf(event)} was answered already`;
 }
 
 function causeDifference(
@@ -68,9 +71,10 @@ const apart = 2;
  * so is its digest, and it is not made once more.
  */
 function sealAsRecorded({ body }: TurnToCheck): Seal {
-  const recorded = contentsOf(body);
+  let recorded: ReturnType<typeof contentsOf> | undefined;
   let at = -1;
   return (draft) => {
+    recorded ??= contentsOf(body);
     at += 1;
     for (let near = Math.max(0, at - apart); near <= at + apart; near++) {
       const content = recorded[near]?.content;
@@ -85,7 +89,7 @@ function decideAgain(turn: TurnToCheck, causes: readonly Cause[]): TurnBody {
   const { body, logic, entry, seen } = turn;
   const { epoch, incarnation, release, foreseen } = body;
   const facts = factsOf(body);
-  const decided = { ...seen, causes };
+  const decided = withCauses(seen, causes);
   const made = {
     ...{ facts, foreseen, author: { epoch, incarnation, release } },
     drafts: decideEntry(logic, decided, facts),

@@ -151,16 +151,21 @@ export function checkIntegrity(
 ): boolean {
   const isSealed = record.header.codec !== undefined;
   const digests = isSealed ? sealed : open;
-  const found = [headerDifference(record), idDifference(record)];
+  let isWhole = true;
+  const note = (difference: Difference | undefined): void => {
+    if (difference === undefined) return;
+    isWhole = false;
+    findings.differ(difference);
+  };
+  note(headerDifference(record));
+  note(idDifference(record));
   for (const placed of contentsOf(record.body)) {
     if (placed.content.body === undefined) {
       findings.warn(isSealed ? sealedAway : nowhere(placed.content.digest));
       continue;
     }
     findings.contents += 1;
-    found.push(contentDifference(record, placed, digests));
+    note(contentDifference(record, placed, digests));
   }
-  const differences = found.flatMap((one) => one ?? []);
-  for (const difference of differences) findings.differ(difference);
-  return differences.length === 0;
+  return isWhole;
 }

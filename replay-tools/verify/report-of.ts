@@ -34,8 +34,10 @@ function countsOf(judged: JudgedSession, findings: Findings): VerifyReport['coun
 }
 
 function releasesOf({ records }: JudgedSession): readonly string[] {
-  const bodies = records.flatMap(({ record }) => (isPlaced(record) ? [record.body] : []));
-  return [...new Set(bodies.flatMap((body) => (body.kind === 'turn' ? [body.release] : [])))];
+  const releases = new Set<string>();
+  for (const { record } of records)
+    if (isPlaced(record) && record.body.kind === 'turn') releases.add(record.body.release);
+  return [...releases];
 }
 
 /** Who had the contents erased, by the record of it. */

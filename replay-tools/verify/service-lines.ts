@@ -1,4 +1,4 @@
-import type { SeenEvent } from '../../schemas/event.ts';
+import type { EventAddress, SeenEvent } from '../../schemas/event.ts';
 import { toError } from '../../services/chassis/errors.ts';
 import { type Forked, pastOf } from '../../services/chassis/protocol/forked-past.ts';
 import type {
@@ -12,13 +12,16 @@ import {
   foldEntry,
   newEntry,
   type ServiceEntry,
+  withCauses,
 } from '../../services/chassis/protocol/service-fold.ts';
-import { type AnyLogic, addressOf } from '../../services/chassis/protocol/service-logic.ts';
+import type { AnyLogic } from '../../services/chassis/protocol/service-logic.ts';
 import type { CoreStep } from '../../services/chassis/protocol/session-core.ts';
 import { contentsOf } from '../read/contents.ts';
 import { isPlaced, type JudgedRecord, type JudgedSession } from '../read/session.ts';
+import { EventPlaces } from './event-places.ts';
 import type { LogicLookup } from './logics.ts';
 import { lacksPast } from './shared-past.ts';
+import { type Want, wantOf } from './wanted.ts';
 
 /**
  * Folds the session for every service that decided in it. A line is a fold from the beginning, or from a checkpoint that
@@ -33,11 +36,8 @@ type Line = {
   restored: boolean;
   /** Why this line cannot be folded on. */
   blind: Blindness | undefined;
-  /** Record id -> who wants to know the state after it: as its base, or as the last that it foresaw. */
-  readonly wanted: Map<string, string[]>;
-  readonly foreseen: Map<string, string[]>;
-  /** Addresses of all events that its service had to answer. */
-  readonly causes: Set<string>;
+  /** All events that its service had to answer. */
+  readonly causes: EventPlaces<true>;
   open: number;
 };
 
@@ -48,44 +48,28 @@ export type Blindness = Readonly<{
   record: PlacedRecord;
 }>;
 
-type Want = Readonly<{
-  by: string;
-  service: string;
-  behaviour: number;
-  root: string;
-  at: string;
-  /** The last record that it foresaw. */
-  foreseen?: string | undefined;
-}>;
+/** Who wants to know the state of a line at some record: as its base, or as the last that it foresaw. */
+type Waiting = Readonly<{ line: Line; by: string; kept: Map<string, ServiceEntry> }>;
 
-const keyOf = ({ name, behaviour, fold }: AnyLogic, root: string): string =>
-  `${name}|${behaviour}|${fold}|${root}`;
-
-/** Which state a record has to be checked against. */
-function wantOf({ record, verdict }: JudgedRecord): Want | undefined {
-  if (verdict !== 'effective' || !isPlaced(record)) return undefined;
-  const { body, header } = record;
-  if (body.kind !== 'turn' && body.kind !== 'checkpoint') return undefined;
-  const { service, root = '' } = body;
-  const common = { by: header.id, service, root };
-  if (body.kind === 'turn')
-    return { ...common, behaviour: body.behaviour, at: body.base, foreseen: body.foreseen.at(-1) };
-  return { ...common, behaviour: body.behaviour ?? 1, at: body.cursor.record };
-}
+const isSameFold = (one: AnyLogic, other: AnyLogic): boolean =>
+  one === other ||
+  (one.name === other.name && one.behaviour === other.behaviour && one.fold === other.fold);
 
 export class ServiceLines {
-  private readonly lines = new Map<string, Line>();
-  /** Lines that begin at a checkpoint that was not reached yet. */
-  private readonly coming = new Map<string, Line>();
-  private readonly lineOf = new Map<string, string>();
+  private readonly lines = new Set<Line>();
+  /** Lines that begin at a checkpoint that was not reached yet, by that. */
+  private readonly coming = new Map<string, Line[]>();
+  private readonly lineOf = new Map<string, Line>();
+  /** By the record after which the state is wanted. */
+  private readonly waiting = new Map<string, Waiting[]>();
   private readonly kept = new Map<string, ServiceEntry>();
   private readonly keptForeseen = new Map<string, ServiceEntry>();
   /** Record id -> the one that counted right before it. */
   private readonly previous = new Map<string, string>();
   private newest = '';
-  private readonly events = new Map<string, Cause>();
-  /** Service -> addresses of all events that it had to answer. */
-  private readonly causes = new Map<string, Set<string>>();
+  private readonly events = new EventPlaces<Cause>();
+  /** Service -> all events that it had to answer. */
+  private readonly causes = new Map<string, EventPlaces<true>>();
   private readonly passed: PlacedRecord[] = [];
   private readonly byId = new Map<string, PlacedRecord>();
   private readonly session: string;
@@ -103,33 +87,43 @@ export class ServiceLines {
   }
 
   private want({ by, root, at, foreseen }: Want, logic: AnyLogic): void {
-    const key = keyOf(logic, root);
-    const among = root === '' ? this.lines : this.coming;
-    const line = among.get(key) ?? this.newLine(logic, root);
-    among.set(key, line);
-    line.wanted.set(at, [...(line.wanted.get(at) ?? []), by]);
-    if (foreseen !== undefined)
-      line.foreseen.set(foreseen, [...(line.foreseen.get(foreseen) ?? []), by]);
+    const line = this.lineFor(logic, root);
+    this.await(at, { line, by, kept: this.kept });
+    if (foreseen !== undefined) this.await(foreseen, { line, by, kept: this.keptForeseen });
     line.open += 1;
-    this.lineOf.set(by, key);
+    this.lineOf.set(by, line);
+  }
+
+  private lineFor(logic: AnyLogic, root: string): Line {
+    const coming = this.coming.get(root) ?? [];
+    for (const line of root === '' ? this.lines : coming)
+      if (isSameFold(line.logic, logic)) return line;
+    const line = this.newLine(logic, root);
+    if (root === '') this.lines.add(line);
+    else this.coming.set(root, [...coming, line]);
+    return line;
+  }
+
+  private await(at: string, one: Waiting): void {
+    const others = this.waiting.get(at);
+    if (others === undefined) this.waiting.set(at, [one]);
+    else others.push(one);
   }
 
   private newLine(logic: AnyLogic, root: string): Line {
     const entry = newEntry(logic, this.session);
     // What starts from a checkpoint is folded as soon as it is reached.
     const blind = root === '' ? this.gone : undefined;
-    const causes = this.causes.get(logic.name) ?? new Set<string>();
+    const causes = this.causes.get(logic.name) ?? new EventPlaces<true>();
     this.causes.set(logic.name, causes);
-    const [wanted, foreseen] = [new Map<string, string[]>(), new Map<string, string[]>()];
-    return { logic, root, restored: false, entry, blind, causes, wanted, foreseen, open: 0 };
+    return { logic, root, restored: false, entry, blind, causes, open: 0 };
   }
 
   /** The state that this record is about, or why there is none; undefined where it refers to nothing before it. */
   stateFor(record: string): ServiceEntry | Blindness | undefined {
     const kept = this.kept.get(record);
     if (kept !== undefined) return kept;
-    const key = this.lineOf.get(record) ?? '';
-    return this.lines.get(key)?.blind ?? this.gone;
+    return this.lineOf.get(record)?.blind ?? this.gone;
   }
 
   /**
@@ -147,24 +141,24 @@ export class ServiceLines {
 
   /** The record, which counted, was checked. */
   release(record: string): void {
-    const key = this.lineOf.get(record) ?? '';
+    const line = this.lineOf.get(record);
+    if (line === undefined) return;
     this.kept.delete(record);
     this.keptForeseen.delete(record);
     this.lineOf.delete(record);
-    const line = this.lines.get(key);
-    if (line === undefined) return;
+    if (!this.lines.has(line)) return;
     line.open -= 1;
-    if (line.open === 0) this.lines.delete(key);
+    if (line.open === 0) this.lines.delete(line);
   }
 
-  /** An event that counted, by its address. */
-  eventAt(address: string): Cause | undefined {
+  /** An event that counted. */
+  eventAt(address: EventAddress): Cause | undefined {
     return this.events.get(address);
   }
 
   /** Whether this event was ever one that the service had to answer. */
-  isCause(service: string, address: string): boolean {
-    return this.causes.get(service)?.has(address) === true;
+  isCause(service: string, address: EventAddress): boolean {
+    return this.causes.get(service)?.get(address) === true;
   }
 
   /** A record that counted before this one, by its id. */
@@ -185,7 +179,8 @@ export class ServiceLines {
       if (event.type === 'session.forked') this.rememberPast(record, event);
       this.remember(event, record.offset);
     }
-    for (const line of this.lines.values()) this.fold(line, record, step);
+    for (const line of this.lines) this.fold(line, record, step);
+    this.keep(record.header.id);
     if (judged.verdict !== 'effective') return;
     this.passed.push(record);
     this.byId.set(record.header.id, record);
@@ -200,18 +195,19 @@ export class ServiceLines {
   }
 
   private remember(event: SeenEvent, offset: number): void {
-    this.events.set(addressOf(event), { event, offset });
+    this.events.set(event, { event, offset });
   }
 
   /** Lines begin at a checkpoint, one for each logic that started from it. */
   private begin(record: PlacedRecord, body: CheckpointBody): void {
-    for (const [key, line] of this.coming) {
-      if (line.root !== record.header.id || line.logic.name !== body.service) continue;
-      this.coming.delete(key);
-      this.lines.set(key, line);
+    const coming = this.coming.get(record.header.id) ?? [];
+    this.coming.delete(record.header.id);
+    for (const line of coming) {
+      if (line.logic.name !== body.service) continue;
+      this.lines.add(line);
       this.beginLine(line, record, body);
     }
-    for (const line of this.lines.values())
+    for (const line of this.lines)
       if (this.isBeginningOf(line, body)) this.beginLine(line, record, body);
   }
 
@@ -237,8 +233,11 @@ export class ServiceLines {
     line.entry = line.root === '' ? entry : { ...entry, root: line.root };
     line.restored = true;
     line.blind = undefined;
-    this.keep(line);
-    for (const one of this.passed) this.fold(line, one, undefined);
+    this.keep(line.entry.core.last.record, line);
+    for (const one of this.passed) {
+      this.fold(line, one, undefined);
+      this.keep(one.header.id, line);
+    }
   }
 
   private fold(line: Line, record: PlacedRecord, step: CoreStep | undefined): void {
@@ -254,32 +253,25 @@ export class ServiceLines {
       line.entry = withoutCauses(line, next);
     } catch (thrown) {
       line.blind = blindness(record, toError(thrown));
-      return;
     }
-    if (line.entry.core.last.record === record.header.id) this.keep(line);
   }
 
-  private keep({ entry, wanted, foreseen }: Line): void {
-    const at = entry.core.last.record;
-    keepFor(wanted.get(at), entry, this.kept);
-    keepFor(foreseen.get(at), entry, this.keptForeseen);
+  /** Keeps the states after this record for who wants them: of every line, or of one. */
+  private keep(at: string, only?: Line): void {
+    for (const { line, by, kept } of this.waiting.get(at) ?? none) {
+      const isMeant = only === undefined || line === only;
+      if (isMeant && line.entry.core.last.record === at) kept.set(by, line.entry);
+    }
   }
 }
 
-function keepFor(
-  who: readonly string[] | undefined,
-  entry: ServiceEntry,
-  kept: Map<string, ServiceEntry>,
-): void {
-  if (who === undefined) return;
-  for (const by of who) kept.set(by, entry);
-}
+const none: readonly Waiting[] = [];
 
 /** Which causes a decision had is recorded: lists of them are not carried along, only what was one is known. */
 function withoutCauses(line: Line, entry: ServiceEntry): ServiceEntry {
   if (entry.causes.length === 0) return entry;
-  for (const { event } of entry.causes) line.causes.add(addressOf(event));
-  return { ...entry, causes: [] };
+  for (const { event } of entry.causes) line.causes.set(event, true);
+  return withCauses(entry, []);
 }
 
 export const hasGap = (record: PlacedRecord): boolean =>

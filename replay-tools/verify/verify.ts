@@ -76,7 +76,7 @@ class Verification {
     const { body } = record;
     if (body.kind !== 'input' || body.event.type !== 'timer.fired') return;
     const { record: setter, index, dueAtMs } = body.event.data;
-    const set = this.lines.eventAt(`${String(setter)}#${String(index)}`)?.event;
+    const set = this.lines.eventAt({ record: String(setter), index: Number(index) })?.event;
     if (set?.type !== 'timer.set' || set.data.dueAtMs === dueAtMs) return;
     const message = 'this timer says another due time than its setting';
     const change = {

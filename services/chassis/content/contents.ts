@@ -13,8 +13,9 @@ type Contents = Readonly<Record<string, Content>> | undefined;
 function list(to: PlacedContent[], contents: Contents, pointer: string, event?: number): void {
   if (contents === undefined) return;
   for (const name of Object.keys(contents)) {
-    const place = { pointer: `${pointer}/${name}`, content: contents[name] as Content };
-    to.push(event === undefined ? place : { ...place, event });
+    const at = `${pointer}/${name}`;
+    const content = contents[name] as Content;
+    to.push(event === undefined ? { pointer: at, content } : { pointer: at, content, event });
   }
 }
 

@@ -21,12 +21,48 @@ function primitive(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** Most objects have their keys in order already. */
-function sortedKeys(object: object): readonly string[] {
-  const keys = Object.keys(object);
-  for (let i = 1; i < keys.length; i++)
-    if ((keys[i] as string) < (keys[i - 1] as string)) return keys.sort();
-  return keys;
+/** Names of an object's members: as it has them, in order, and as the text before each value. */
+type Shape = Readonly<{
+  names: readonly string[];
+  sorted: readonly string[];
+  heads: readonly string[];
+}>;
+
+/**
+ * By the first name. Objects with the same names come in rows: to sort those again, and to quote them, takes longer than
+ * to see that they are the same. What has other names each time is forgotten with all the rest, now and then.
+ */
+const shapes = new Map<string, Shape[]>();
+const shapesMax = 1_000;
+const shapesOfFirstMax = 8;
+const namesMax = 40;
+const charactersMax = 1_000;
+let shapesKnown = 0;
+
+function isSameNames(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
+  return true;
+}
+
+function newShape(names: readonly string[], alike: Shape[] | undefined): Shape {
+  const sorted = names.toSorted();
+  const heads = sorted.map((name) => `${quoted(name)}:`);
+  const shape = { names, sorted, heads };
+  const characters = names.reduce((sum, name) => sum + name.length, 0);
+  if (names.length > namesMax || characters > charactersMax) return shape;
+  if (shapesKnown >= shapesMax) shapes.clear();
+  shapesKnown = shapes.size === 0 ? 1 : shapesKnown + 1;
+  const first = names[0] as string;
+  if (alike === undefined || !shapes.has(first)) shapes.set(first, [shape]);
+  else if (alike.push(shape) > shapesOfFirstMax) alike.shift();
+  return shape;
+}
+
+function shapeOf(names: readonly string[]): Shape {
+  const alike = shapes.get(names[0] as string);
+  if (alike !== undefined) for (const one of alike) if (isSameNames(one.names, names)) return one;
+  return newShape(names, alike);
 }
 
 /** Says what stands in the text instead of an object; undefined: the object itself. */
@@ -42,11 +78,15 @@ function write(value: unknown, instead: Instead | undefined): string {
   const object = value as Record<string, unknown>;
   const other = instead?.(object);
   if (other !== undefined) return other;
+  const names = Object.keys(object);
+  if (names.length === 0) return '{}';
+  const { sorted, heads } = shapeOf(names);
   let text = '{';
-  for (const key of sortedKeys(object)) {
-    const member = object[key];
+  for (let i = 0; i < sorted.length; i++) {
+    const member = object[sorted[i] as string];
     if (member === undefined) continue;
-    text += `${text.length === 1 ? '' : ','}${quoted(key)}:${write(member, instead)}`;
+    if (text.length > 1) text += ',';
+    text += (heads[i] as string) + write(member, instead);
   }
   return `${text}}`;
 }

@@ -84,12 +84,13 @@ export function sealEvent(
 ): EventRecord {
   const { type } = draft;
   const readers = language.readersOf(type);
-  const head = {
-    ...{ type, version: language.versionOf(type) ?? 1, data: draft.data as JsonObject },
-    ...(readers === undefined ? {} : { readers }),
-  };
-  if (draft.content === undefined) return head;
-  return { ...head, content: sealContents(seal, draft.content) };
+  const version = language.versionOf(type) ?? 1;
+  const data = draft.data as JsonObject;
+  const event: EventRecord =
+    draft.content === undefined
+      ? { type, version, data }
+      : { type, version, data, content: sealContents(seal, draft.content) };
+  return readers === undefined ? event : { ...event, readers };
 }
 
 /** In what ids are made of, every content is only its digest and its media type. */

@@ -104,8 +104,16 @@ export function foldEntry(
   const from = first?.type === 'session.forked' ? sharedEntry(logic, record, first) : entry;
   const folded = foldEvents(logic, from, { step, offset: record.offset });
   const own = record.body.kind === 'turn' && record.body.service === logic.name;
-  if (!own) return folded;
-  return { ...folded, causes: answered(folded.causes, record.body as TurnBody) };
+  if (!own || folded.causes.length === 0) return folded;
+  return withCauses(folded, answered(folded.causes, record.body as TurnBody));
+}
+
+/** The same entry with other causes. Written out, not spread, where nothing went wrong: every reader makes many. */
+export function withCauses(entry: ServiceEntry, causes: readonly Cause[]): ServiceEntry {
+  const { core, state, outbox, root, broken, standBy } = entry;
+  if (root === undefined && broken === undefined && standBy === undefined)
+    return { core, state, outbox, causes };
+  return { ...entry, causes };
 }
 
 /** What a service knows of the past that a fork shares, as if it were its own up to the opening. */

@@ -16,16 +16,16 @@ export function recordFacts(
   facts: FactsInput,
   seal: Seal = saltOf(session),
 ): RecordedFacts {
-  const data = {
+  const data: { -readonly [K in keyof RecordedFacts['data']]: RecordedFacts['data'][K] } = {
     nowMs: facts.nowMs,
-    ...(facts.delivered.length === 0 ? {} : { delivered: facts.delivered }),
-    ...(Object.keys(facts.lost).length === 0 ? {} : { lost: facts.lost }),
-    ...(facts.refused === undefined ? {} : { refused: facts.refused }),
-    ...(facts.turnRefused === undefined ? {} : { turnRefused: facts.turnRefused }),
-    ...(facts.poison === undefined ? {} : { poison: facts.poison }),
-    ...(facts.origin === undefined ? {} : { origin: facts.origin }),
-    ...(Object.keys(facts.service).length === 0 ? {} : { service: facts.service }),
   };
+  if (facts.delivered.length > 0) data.delivered = facts.delivered;
+  if (Object.keys(facts.lost).length > 0) data.lost = facts.lost;
+  if (facts.refused !== undefined) data.refused = facts.refused;
+  if (facts.turnRefused !== undefined) data.turnRefused = facts.turnRefused;
+  if (facts.poison !== undefined) data.poison = facts.poison;
+  if (facts.origin !== undefined) data.origin = facts.origin;
+  if (Object.keys(facts.service).length > 0) data.service = facts.service;
   if (Object.keys(facts.attachments).length === 0) return { data };
   const drafts = Object.fromEntries(
     Object.entries(facts.attachments).map(([name, body]) => [
@@ -87,7 +87,7 @@ export function turnBody(
   const { core } = entry;
   const base = made.base ?? core.last;
   const { session, tenant, principal, labels } = core.meta;
-  return {
+  const body: TurnBody = {
     kind: 'turn',
     session,
     service: logic.name,
@@ -95,7 +95,6 @@ export function turnBody(
     incarnation: made.author.incarnation,
     base: base.record,
     baseOffset: base.offset,
-    ...(entry.root === undefined ? {} : { root: entry.root }),
     foreseen: made.foreseen,
     causes: listedCauses(entry).map(({ event }) => ({ record: event.record, index: event.index })),
     facts: recordFacts(session, made.facts, seal),
@@ -107,4 +106,5 @@ export function turnBody(
     labels,
     events: made.drafts.map((draft) => sealEvent(seal, draft, logic.language)),
   };
+  return entry.root === undefined ? body : { ...body, root: entry.root };
 }

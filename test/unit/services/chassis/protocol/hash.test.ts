@@ -45,6 +45,37 @@ describe('canonical text', () => {
     expect(canonical('\ud800')).toBe('"\\ud800"');
   });
 
+  test('is that of each object, however many with other names were written before', () => {
+    const inOrder = (names: readonly string[]): string =>
+      `{${names
+        .toSorted()
+        .map((name) => `${JSON.stringify(name)}:1`)
+        .join(',')}}`;
+    const objectOf = (names: readonly string[]) =>
+      Object.fromEntries(names.map((name) => [name, 1]));
+    const few = fc.constantFrom(
+      'b',
+      'a',
+      'é',
+      '\ufb33',
+      '\u{1f600}',
+      '10',
+      '2',
+      'x"',
+      'constructor',
+    );
+    const names = fc.uniqueArray(fc.oneof(few, fc.string()), { maxLength: 60 });
+    fc.assert(
+      fc.property(fc.array(names, { maxLength: 20 }), (all) => {
+        for (const one of [...all, ...all])
+          expect(canonical(objectOf(one.filter((name) => name !== '__proto__')))).toBe(
+            inOrder(one.filter((name) => name !== '__proto__')),
+          );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test('takes members that are named like those of every object', () => {
     const parsed: unknown = JSON.parse('{"__proto__":1,"constructor":2}');
     expect(canonical(parsed)).toBe('{"__proto__":1,"constructor":2}');
