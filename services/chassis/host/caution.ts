@@ -43,7 +43,7 @@ export class Caution {
   private readonly parts: CautionParts;
   /** What is to be named first, by session and service. */
   private readonly due = new Map<string, Named>();
-  private named: readonly Named[] = [];
+  private named: ReadonlySet<Named> = new Set();
   /** Sessions of `named`, for every look at one. */
   private namedSessions: ReadonlySet<string> = new Set();
   /** Why the one that is named is not tried again. */
@@ -56,6 +56,8 @@ export class Caution {
   /** Of `due`, those that come first and one by one. */
   private alone = new Set<Named>();
   private running = false;
+  /** All that is due waits for something. */
+  private isIdle = false;
   private wakeUp: (() => void) | undefined;
   /** Sessions that were there at the takeover. */
   private readonly probation = new Probation();
@@ -89,6 +91,7 @@ export class Caution {
       this.due.set(keyOf(one), one);
     if (answers.length <= aloneMax) this.alone = new Set(first);
     this.roundSize = Math.min(roundMax, Math.max(1, Math.ceil(this.due.size / rounds)));
+    this.isIdle = false;
     if (!this.running) void this.run();
   }
 
@@ -105,9 +108,15 @@ export class Caution {
     this.wakeUp?.();
   }
 
-  private name(round: readonly Named[]): void {
-    this.named = round;
+  /** Whether what was due at the takeover is being decided, and nothing of it has to wait for something else. */
+  get hurries(): boolean {
+    return this.due.size > 0 && !this.isIdle;
+  }
+
+  private name(round: readonly Named[]): ReadonlySet<Named> {
+    this.named = new Set(round);
     this.namedSessions = new Set(round.map(({ session }) => session));
+    return this.named;
   }
 
   /** Whether a decision may be made now; or why it must not be tried any more. */
@@ -117,7 +126,7 @@ export class Caution {
     if (this.mute.has(key)) return 'later';
     const one = this.due.get(key);
     if (one === undefined) return 'now';
-    if (this.names(session) && this.named.includes(one)) return this.poison ?? 'now';
+    if (this.names(session) && this.named.has(one)) return this.poison ?? 'now';
     this.wakeUp?.();
     return 'later';
   }
@@ -134,7 +143,7 @@ export class Caution {
 
   /** What is about to be decided, for the presence. */
   get deciding(): readonly Named[] {
-    return this.named;
+    return [...this.named];
   }
 
   /** What may have killed others and was not decided yet, for the presence. */
@@ -169,13 +178,12 @@ export class Caution {
     const { presence } = this.parts;
     this.running = true;
     while (this.due.size > 0) {
-      let isIdle = false;
       await presence.inTurn(async () => {
         const round = this.next();
-        isIdle = round.length === 0;
+        this.isIdle = round.length === 0;
         await this.decide(round);
       });
-      if (isIdle) await this.pause();
+      if (this.isIdle) await this.pause();
     }
     this.running = false;
     await presence.announce();
@@ -183,11 +191,11 @@ export class Caution {
 
   private async decide(round: readonly Named[]): Promise<void> {
     if (round.length === 0) return;
-    this.name(round);
+    const named = this.name(round);
     this.poison = this.poisonIn(round);
     const said = !this.isCalledFor() || (await this.parts.presence.announce());
     // Another host may have taken over meanwhile, or something else been decided there.
-    if (this.named !== round) return;
+    if (this.named !== named) return;
     // Where nobody hears what is said, caution is in vain: then it must not cost anything.
     if (!said) return this.release();
     const free = round.filter(({ session }) => !this.isBusy(session));

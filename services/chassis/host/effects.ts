@@ -20,17 +20,11 @@ import {
 import type { HostIdentity } from './ownership.ts';
 import { persist } from './persistence.ts';
 import type { EffectJob, HostedService, HostPorts, OpenSpan } from './ports.ts';
+import { type RunningEffect, RunningEffects } from './running-effects.ts';
 import type { PartitionWriter } from './writer.ts';
 
-type Running = {
-  readonly call: string;
-  readonly claim: string;
-  readonly session: string;
-  readonly service: HostedService;
-  readonly job: EffectJob;
-  readonly abort: AbortController;
-  outcomeId: string | undefined;
-};
+type Running = RunningEffect &
+  Readonly<{ claim: string; service: HostedService; job: EffectJob; abort: AbortController }>;
 
 type Outcome = Readonly<{
   session: SessionMeta;
@@ -50,7 +44,7 @@ type Outcome = Readonly<{
  * E4 An outcome that the broker refuses is sent again; where it never will be taken, a failure that fits takes its place.
  */
 export class EffectTable {
-  private readonly running = new Map<string, Running>();
+  private readonly running = new RunningEffects<Running>();
   private readonly ports: HostPorts;
   private readonly writer: Pick<PartitionWriter, 'push'>;
   private readonly identity: HostIdentity;
@@ -106,7 +100,7 @@ export class EffectTable {
       abort: new AbortController(),
       outcomeId: undefined,
     };
-    this.running.set(job.call, entry);
+    this.running.add(entry);
     const late = this.ports.clock.nowMs() > job.deadlineAtMs;
     // Also when the partition was taken away meanwhile: nobody else carries this claim out.
     const allowed = service.effects?.mayRun(state, job.call) === true;
@@ -165,14 +159,14 @@ export class EffectTable {
   private expire(entry: Running): void {
     entry.abort.abort('deadline');
     this.ports.clock.after(limits.claimGraceMs, () => {
-      const waits = this.running.get(entry.call) === entry && entry.outcomeId === undefined;
+      const waits = this.running.holds(entry) && entry.outcomeId === undefined;
       if (waits) this.lose(entry);
     });
   }
 
   /** Nobody saw how it ended: the owner decides what that means (DESIGN 5). */
   private lose(entry: Running): void {
-    this.running.delete(entry.call);
+    this.running.remove(entry);
     this.onLost(entry.session);
   }
 
@@ -193,12 +187,12 @@ export class EffectTable {
     };
     closeSpan(outcome, body.event);
     const id = outcomeId(entry.call, entry.claim);
-    entry.outcomeId = id;
+    this.running.ends(entry, id);
     const records = [{ id, body, traceparent: outcome.traceparent }];
     persist(this.ports, {
       ...{ what: 'an outcome', fields: { call: entry.call, session: entry.session } },
       // Also when the partition was lost: nobody else knows it.
-      wanted: () => this.running.get(entry.call) === entry,
+      wanted: () => this.running.holds(entry),
       push: ({ appended, refused }) =>
         this.writer.push({ records, onAppended: appended, onRefused: refused }),
       onHopeless: (error) => this.replace(entry, outcome, error),
@@ -220,15 +214,14 @@ export class EffectTable {
 
   /** An outcome record was read back: the effect leaves the table. */
   readBack(recordId: string): void {
-    for (const entry of this.running.values()) {
-      if (entry.outcomeId === recordId) this.running.delete(entry.call);
-    }
+    const entry = this.running.ofOutcome(recordId);
+    if (entry !== undefined) this.running.remove(entry);
   }
 
   /** After each fold: what the state no longer allows is told to stop. */
   cancelForbidden(session: string, stateOf: (service: string) => unknown): void {
-    for (const entry of this.running.values()) {
-      if (entry.session !== session || entry.outcomeId !== undefined) continue;
+    for (const entry of this.running.of(session)) {
+      if (entry.outcomeId !== undefined) continue;
       const state = stateOf(entry.service.logic.name);
       if (state === undefined || entry.abort.signal.aborted) continue;
       if (entry.service.effects?.mayRun(state, entry.call) === false)
@@ -261,7 +254,7 @@ export class EffectTable {
 
   /** Effects that run, and have no outcome yet. */
   get unfinished(): number {
-    return [...this.running.values()].filter((one) => one.outcomeId === undefined).length;
+    return [...this.running.all()].filter((one) => one.outcomeId === undefined).length;
   }
 
   get size(): number {
@@ -273,7 +266,7 @@ export class EffectTable {
    * is left to the next owner, who knows whether it may be run again.
    */
   abortAll(): void {
-    for (const entry of this.running.values()) entry.abort.abort(shutdown);
+    for (const entry of this.running.all()) entry.abort.abort(shutdown);
   }
 }
 

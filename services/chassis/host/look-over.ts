@@ -1,5 +1,6 @@
 import { limits } from '../../../schemas/limits.ts';
 import { ablated } from '../ablation.ts';
+import type { Caution } from './caution.ts';
 import type { Clock } from './ports.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Settler } from './settle.ts';
@@ -11,16 +12,30 @@ type Parts = Readonly<{
   settler: Settler;
   clock: Clock;
   settle(session: string): void;
+  caution: Pick<Caution, 'hurries'>;
 }>;
 
 /** Sessions that are looked at before others get their turn. */
 const slice = 100;
+/** So long at most what stood still goes first, and how often it is looked whether it has been decided. */
+const hurryMsMax = 2_000;
+const lookMs = 20;
 
 /**
  * Looks at every session of a partition that was just won, packed ones too: timers are armed, and what is due is decided.
- * In slices, so that heartbeats and what is read meanwhile do not wait behind thousands of them.
+ * In slices, so that heartbeats and what is read meanwhile do not wait behind thousands of them; and after those in which
+ * something is known to be due.
  */
 export function lookOver(sessions: readonly string[], parts: Parts): void {
+  const untilMs = parts.clock.nowMs() + hurryMsMax;
+  const begin = (): void => {
+    if (parts.caution.hurries && parts.clock.nowMs() < untilMs) parts.clock.after(lookMs, begin);
+    else lookOverSlices(sessions, parts);
+  };
+  begin();
+}
+
+function lookOverSlices(sessions: readonly string[], parts: Parts): void {
   const { table, timers, settler, clock, settle } = parts;
   for (const session of sessions.slice(0, slice)) {
     const slot = table.get(session);
@@ -32,5 +47,5 @@ export function lookOver(sessions: readonly string[], parts: Parts): void {
     settle(session);
     table.packWhenIdle(slot, clock.nowMs() - limits.sessionIdleMs);
   }
-  if (sessions.length > slice) clock.after(0, () => lookOver(sessions.slice(slice), parts));
+  if (sessions.length > slice) clock.after(0, () => lookOverSlices(sessions.slice(slice), parts));
 }

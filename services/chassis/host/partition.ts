@@ -194,10 +194,10 @@ export class Partition {
   /** Ownership was won: all that is due is looked at. */
   private act(): void {
     this.ignored.send();
-    const { table, timers, settler } = this;
+    const { table, timers, settler, caution } = this;
     const { clock } = this.parts.ports;
     const settle = (session: string): void => this.settle(session);
-    lookOver(table.sessions, { table, timers, settler, clock, settle });
+    lookOver(table.sessions, { table, timers, settler, clock, settle, caution });
   }
 
   private fold(record: PlacedRecord): void {
@@ -275,9 +275,9 @@ export class Partition {
   /** Facts that are not in the log may have changed (presence, clock): look at sessions with open claims. */
   look(): void {
     for (const slot of this.ownership.epochs.size > 0 ? this.table.slots() : []) {
-      if (!this.settler.hasLost(slot)) continue;
-      this.settler.kick(slot);
-      this.settle(slot.session);
+      const seats = this.settler.withLostCalls(slot);
+      for (const seat of seats) seat.kick = true;
+      if (seats.length > 0) this.settle(slot.session);
     }
   }
 

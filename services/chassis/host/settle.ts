@@ -111,12 +111,13 @@ export class Settler {
 
   /** The services of this host that may decide in this session. */
   private deciding(slot: Slot): readonly HostedService[] {
-    return this.parts.services.filter(({ logic }) => {
-      const seat = slot.seats.get(logic.name);
-      if (seat?.known !== true || standsBy(seat)) return false;
-      const isOurs = this.parts.ownership.owns(logic.name);
-      return isOurs && this.decider.may(slot, logic.name) !== 'later';
-    });
+    return this.parts.services.filter(({ logic }) => this.mayDecide(slot, logic.name));
+  }
+
+  private mayDecide(slot: Slot, service: string): boolean {
+    const seat = slot.seats.get(service);
+    if (seat?.known !== true || standsBy(seat)) return false;
+    return this.parts.ownership.owns(service) && this.decider.may(slot, service) !== 'later';
   }
 
   /** A record of ours was read, effective or void: its batch may be complete. */
@@ -125,14 +126,18 @@ export class Settler {
       slot.foresight = undefined;
   }
 
-  hasLost(slot: Slot): boolean {
+  /**
+   * Seats that lost a call and may say so now. Asked of every session with every heartbeat: those in which nothing is lost
+   * must cost little, and what is on the way already is not to be decided twice.
+   */
+  withLostCalls(slot: Slot): readonly Seat[] {
+    if (slot.inFlight.size > 0) return [];
     const claimants = new Set(Object.values(slot.core?.calls ?? {}).map(({ service }) => service));
-    // Asked of every session with every heartbeat: those in which nothing is lost must cost little.
-    const lost = [...claimants].filter((service) => {
+    return [...claimants].flatMap((service) => {
       const seat = slot.seats.get(service);
-      return seat !== undefined && Object.keys(this.lost(seat)).length > 0;
+      const hasLost = seat !== undefined && Object.keys(this.lost(seat)).length > 0;
+      return hasLost && this.mayDecide(slot, service) ? [seat] : [];
     });
-    return lost.length > 0 && this.deciding(slot).some(({ logic }) => lost.includes(logic.name));
   }
 
   private lost(seat: Seat): ReturnType<EffectTable['lostCalls']> {

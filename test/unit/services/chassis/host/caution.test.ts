@@ -30,9 +30,9 @@ function takenOver() {
   const ports = { clock, logger: keepingLogger() };
   const parts = { at, ports, table, presence, settle } as unknown as CautionParts;
   const caution: Caution = new Caution(parts);
-  const win = (): void =>
-    caution.begin(['gone'], { slots: [table.get(session) as Slot], position: 1 }, [service]);
-  return { caution, clock, decided, said, win };
+  const slot = table.get(session) as Slot;
+  const win = (): void => caution.begin(['gone'], { slots: [slot], position: 1 }, [service]);
+  return { caution, clock, decided, said, slot, win };
 }
 
 test('what is due after a takeover is decided once it was named', async () => {
@@ -44,6 +44,24 @@ test('what is due after a takeover is decided once it was named', async () => {
   said.shift()?.();
   await clock.run(10);
   expect(decided).toEqual([session]);
+});
+
+test('it is in a hurry until what was due is decided, and not where that waits for something', async () => {
+  const { caution, clock, said, slot, win } = takenOver();
+  expect(caution.hurries).toBe(false);
+  win();
+  expect(caution.hurries).toBe(true);
+  slot.inFlight.add('trn_1');
+  said.shift()?.();
+  for (let round = 0; round < 5; round++) await clock.run(10);
+  // Its batch is on the way: nothing can be named meanwhile.
+  expect(caution.hurries).toBe(false);
+  slot.inFlight.clear();
+  await clock.run(1_000);
+  expect(caution.hurries).toBe(true);
+  said.shift()?.();
+  await clock.run(10);
+  expect(caution.hurries).toBe(false);
 });
 
 test('a partition that is won again while a decision is being named does not forget it', async () => {

@@ -22,7 +22,8 @@ const logic = idleLogic<{ answered: boolean }>({
     answered ? [] : [event('task.skipped', { task: 'one', because: 'counted' })],
 });
 
-function bench() {
+/** `lost`: calls of the service that nobody runs. */
+function bench(lost: Record<string, string> = {}) {
   const services = [{ logic, topics: [at.topic] }];
   const table = new SessionTable(services, new ClosedSessions(at, []));
   table.fold(opening(0), { catchingUp: false, marks: new Map() });
@@ -42,7 +43,7 @@ function bench() {
         epoch.number = undefined;
       },
     },
-    ...{ presence: { isGone: () => false }, effects: { lostCalls: () => ({}) } },
+    ...{ presence: { isGone: () => false }, effects: { lostCalls: () => lost } },
     ...{ outlet: {}, acceptance: {}, writer: { push: (batch: Batch) => pushed.push(batch) } },
     caution: { of: () => 'now', names: () => false, inherited: () => false },
     onSettle: () => settler.settle(slot),
@@ -59,6 +60,18 @@ test('one batch of a session is on its way at a time', () => {
   settler.settle(slot);
   settler.settle(slot);
   expect(epochsOf(pushed)).toEqual([2]);
+});
+
+test('a lost call is looked for where nothing of the session is on the way, and not decided twice', () => {
+  const { settler, slot } = bench({ c1: 'runner-gone' });
+  const seat = slot.seats.get(logic.name);
+  expect(settler.withLostCalls(slot)).toEqual([]);
+  const call = { service: logic.name, status: 'claimed' };
+  (slot.core as { calls: object }).calls = { c1: call };
+  expect(settler.withLostCalls(slot)).toEqual([seat]);
+  settler.settle(slot);
+  expect(slot.inFlight.size).toBe(1);
+  expect(settler.withLostCalls(slot)).toEqual([]);
 });
 
 test('a batch that was dropped after its epoch is decided again at once where the next one is owned', () => {
