@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { deadLettersTopic, sessionTopic } from '../../schemas/topics.ts';
 import { letterIdOf } from '../../services/chassis/protocol/dead-letter.ts';
 import { messageId } from '../../services/chassis/protocol/ids.ts';
+import { foldEntry, newEntry } from '../../services/chassis/protocol/service-fold.ts';
+import { foldCore, unknownSession } from '../../services/chassis/protocol/session-core.ts';
+import { idleLogic, opening, session } from '../support/placed-record.ts';
 import { breakersHold } from './checkers/breakers-hold.ts';
+import { checkpointsQuiet } from './checkers/checkpoints-quiet.ts';
 import { keysSettled } from './checkers/keys-settled.ts';
 import { lettersWritten } from './checkers/letters-written.ts';
 import { partsOnce } from './checkers/parts-once.ts';
@@ -244,5 +248,31 @@ describe('what cannot be worked on', () => {
     const again = [letter(ofFailure, 'a'), letter(ofFailure, 'a')];
     expect(check([line], again)).toEqual([]);
     expect(check([line], [letter(ofFailure, 'a'), letter(ofFailure, 'b')])).toHaveLength(1);
+  });
+});
+
+describe('a checkpoint with a cause that is open', () => {
+  /** What is found where the service's decision asks for facts that nobody has here. */
+  function check(service: string): readonly string[] {
+    const logic = idleLogic({
+      ...{ name: service, initial: () => ({}), answers: () => true },
+      decide: () => {
+        throw new Error('no facts');
+      },
+    });
+    const record = opening(0);
+    const step = foldCore(unknownSession(session), record);
+    const entry = foldEntry(logic, newEntry(logic, session), { record, step });
+    const body = { kind: 'checkpoint', service, session, cursor: { offset: 0 } };
+    const lines = [{ body, accepted: true, topic: 'log', partition: 0, offset: 1 }];
+    const history = { lines, logicOf: () => logic, entryBefore: () => entry };
+    return checkpointsQuiet({ history } as unknown as Run).map(({ detail }) => detail);
+  }
+
+  test('is taken too early, but for who decides by facts that nobody has (seed 138)', () => {
+    expect(check('aggregator')).toEqual([
+      `aggregator in ${session} at log/0@1 owes decision.failed`,
+    ]);
+    expect(check('planner')).toEqual([]);
   });
 });

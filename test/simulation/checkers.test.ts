@@ -9,6 +9,7 @@ import type { History, Line } from './world/history.ts';
 import { runSchedule } from './world/run.ts';
 import type { Run } from './world/run-outcome.ts';
 import { scheduleOf } from './world/schedule.ts';
+import type { Action } from './world/schedule-shape.ts';
 
 /**
  * Checkers whose rule no break of the code shows by itself: a run that is right is changed afterwards, and they must see
@@ -74,7 +75,28 @@ describe('the rows of the event store', () => {
     const void_ = changedRows((rows) => rows.set(address, { count: 1, effective: false }));
     expect(sinkRows(void_)).toHaveLength(1);
   });
+
+  test('do not count a checkpoint that came after the end of its session (seed 186)', () => {
+    const over = [...run.history.sessions.values()].find(({ core }) => core.status === 'closed');
+    const { lines: own, session, topic, partition } = over ?? lineless();
+    const offset = 1_000_000;
+    const place = { topic, partition, offset };
+    const header = { ...own[0]?.header, kind: 'checkpoint', session };
+    const late = { ...own[0], ...place, header, accepted: true } as Line;
+    const logs = new Map(run.logs).set('late', [place as never]);
+    const found = (effective: boolean): number => {
+      const at = `${topic}/${partition}@${offset}#0`;
+      const { sink } = changedRows((rows) => rows.set(at, { count: 1, effective }));
+      const changed = withHistory({ lines: [...run.history.lines, late] });
+      return sinkRows({ ...changed, logs, sink }).length;
+    };
+    expect([found(false), found(true)]).toEqual([0, 1]);
+  });
 });
+
+const lineless = (): never => {
+  throw new Error('no session of the run has closed');
+};
 
 test('a fact that counts a second time is found', () => {
   const line = lineWith('tool.completed');
@@ -115,6 +137,18 @@ test('all sessions of a tenant may not spend more than its day allows', () => {
   const calm = { ...run, schedule: { ...run.schedule, actions: [] } };
   const { history } = withHistory({ lines: outcomes });
   expect(spendInDay({ ...calm, history })).toHaveLength(1);
+});
+
+test('a schedule that leaves no host has its zombie all the same (seed 537)', async () => {
+  const value = { id: 'one', goal: 'One.', plan: 'echo' };
+  const actions: Action[] = [
+    { atMs: 0, do: 'start', services: ['all'], skewMs: 0 },
+    { atMs: 100, do: 'send', value, goalId: 'one', kind: 'goal' },
+    { atMs: 600, do: 'crash', victim: 0 },
+  ];
+  const left = await runSchedule({ ...scheduleOf(1), actions, calmAtMs: 700, store: false });
+  expect(left.coverage.get('fault crash')).toBe(1);
+  expect(left.coverage.get('fault zombie: expelled')).toBe(1);
 });
 
 test('a schedule in which nothing went wrong is a toy', () => {

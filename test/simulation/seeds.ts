@@ -6,12 +6,6 @@ import { scheduleOf } from './world/schedule.ts';
 /** Seeds of every test run: two files of so many each, which run beside each other on two processors. */
 export const seedsOfHalf = 150;
 
-/**
- * Seeds that once found something, with what they found. They are drawn anew whenever the schedules change: what was
- * found has a test of its own, and these are looked at again for what is like it.
- */
-export const regressionSeeds: readonly Readonly<{ seed: number; found: string }>[] = [];
-
 /** Runs the long schedule of each seed, expects that all rules hold, and that between them everything happened. */
 export async function expectClean(seeds: readonly number[]): Promise<void> {
   const coverage: Coverage = new Map();

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { foundBySeed } from '../simulation/found-by-seed.ts';
 import { bareCode, sourceFiles } from '../support/source-tree.ts';
 
 /**
@@ -54,4 +55,11 @@ test('every checker is shown what it is there for', () => {
 test('every checker is asked', () => {
   const asked = textOf((path) => /\/(checkers|batch)\.ts$/.test(path));
   expect(named.filter(({ name }) => !asked.includes(name))).toEqual([]);
+});
+
+test('what seeds have found is kept by a test that names its seed', () => {
+  const texts = new Map(sourceFiles(/\.ts$/).map(({ path, text }) => [path, text]));
+  const isNamed = ({ seed, test: path }: (typeof foundBySeed)[number]): boolean =>
+    texts.get(path)?.includes(`seed ${seed}`) === true;
+  expect(foundBySeed.filter((one) => !isNamed(one))).toEqual([]);
 });

@@ -5,9 +5,8 @@ const rule = 'a service answers every cause at most once';
 
 export const causesOnce: Checker = ({ history }) => {
   const answered = new Map<string, string>();
-  return [...history.turns()].flatMap(({ line }) => {
-    const { body, header, topic, partition, offset } = line;
-    if (body.kind !== 'turn') return [];
+  return history.lines.flatMap(({ body, header, step, topic, partition, offset }) => {
+    if (body.kind !== 'turn' || step.events.length === 0) return [];
     return body.causes.flatMap((cause) => {
       const key = `${header.service} ${addressOf(cause)}`;
       const at = `${topic}/${partition}@${offset}`;

@@ -19,6 +19,7 @@ import { lettersWritten } from './letters-written.ts';
 import { machinesLegal } from './machines-legal.ts';
 import { memberOrder } from './member-order.ts';
 import { noSurprises } from './no-surprises.ts';
+import { numbersUnbroken } from './numbers-unbroken.ts';
 import { oneResult } from './one-result.ts';
 import { ownerStates } from './owner-states.ts';
 import { ownersDeliver } from './owners-deliver.ts';
@@ -36,12 +37,22 @@ import type { Checker, Violation } from './violation.ts';
 import { wakesSettled } from './wakes-settled.ts';
 import { watermarksRestore } from './watermarks-restore.ts';
 
-const checkers: readonly Checker[] = [
-  oneResult,
-  sessionsClose,
+/** They only read the log, and so can be asked also of a run that was broken off, whose log is long. */
+const byReading: readonly Checker[] = [
+  numbersUnbroken,
+  causesOnce,
+  factsOnce,
   effectsOnce,
   effectsPermitted,
-  causesOnce,
+  timersHonest,
+  spendInBudget,
+  noSurprises,
+];
+
+/** They fold what was read, or ask what is there at the end of a run. */
+const others: readonly Checker[] = [
+  oneResult,
+  sessionsClose,
   causesAnswered,
   decisionsRecomputed,
   memberOrder,
@@ -51,10 +62,8 @@ const checkers: readonly Checker[] = [
   keysSerial,
   keysSettled,
   poolsKept,
-  noSurprises,
   effectsAllowed,
   claimsLost,
-  timersHonest,
   ownersDeliver,
   deliveriesInOrder,
   cancelsFirst,
@@ -62,9 +71,7 @@ const checkers: readonly Checker[] = [
   checkpointsQuiet,
   sinkRows,
   goalsGoOn,
-  factsOnce,
   lettersWritten,
-  spendInBudget,
   spendInDay,
   questionsOnce,
   revisionsOnce,
@@ -81,11 +88,12 @@ export const ends = 'a run comes to its end';
 
 /** All that is wrong with a run. */
 export async function checkRun(run: Run): Promise<readonly Violation[]> {
-  if (run.runaway) return [{ rule: ends, detail: 'more requests than any run needs' }];
-  const found = checkers.flatMap((check) => check(run));
+  const read = byReading.flatMap((check) => check(run));
+  if (run.runaway) return [{ rule: ends, detail: 'more requests than any run needs' }, ...read];
+  const found = others.flatMap((check) => check(run));
   const restores = [
     await watermarksRestore(run, restoresMax),
     await trimsRestore(run, 2 * restoresMax),
   ];
-  return [...found, ...restores.flat()];
+  return [...found, ...read, ...restores.flat()];
 }

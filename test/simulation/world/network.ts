@@ -45,6 +45,10 @@ const foreignTopics: ReadonlySet<string> = new Set(
 /** The name by which what is no host of ours connects. */
 export const outsider = 'outside';
 
+/** Far more than any run needs: somebody goes in circles. */
+const appendsMax = 5_000;
+const recordsMax = 15_000;
+
 /** What the network and the broker do to requests: how long they take, and what becomes of them. */
 export class Network {
   readonly scheduler: Scheduler;
@@ -52,8 +56,9 @@ export class Network {
   readonly silent = new Set<string>();
   brokerAway = false;
   blobsAway = false;
-  /** Requests to session logs, whatever became of them. */
-  appends = 0;
+  /** Requests to session logs, whatever became of them, and what stood in them. */
+  #appends = 0;
+  #records = 0;
   calm = false;
   /** Called for each append to a session log or with results, before it is sent. */
   readonly onSending: ((sending: Sending) => void)[] = [];
@@ -81,6 +86,10 @@ export class Network {
     };
   }
 
+  get runaway(): boolean {
+    return this.#appends > appendsMax || this.#records > recordsMax;
+  }
+
   #latencyMs(): number {
     const { latencyMs } = this.#schedule;
     const drawn = this.#dice.fraction();
@@ -97,7 +106,10 @@ export class Network {
 
   faultOf(at: PartitionName, records: readonly OutgoingRecord[], program: string): AppendFault {
     const { topic } = at;
-    if (sessionTopics.includes(topic)) this.appends += 1;
+    if (sessionTopics.includes(topic)) {
+      this.#appends += 1;
+      this.#records += records.length;
+    }
     if (watched.has(topic)) for (const told of this.onSending) told({ at, records, program });
     if (foreignTopics.has(topic) || program === outsider) return 'ok';
     if (topic === presenceTopic && this.silent.has(program)) return 'lost';

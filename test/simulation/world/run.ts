@@ -23,7 +23,7 @@ import { type Sabotage, SimulatedWorld } from './world.ts';
 const stepMs = 1_000;
 /**
  * By then everything must have ended: the longest time-out of a tool and its grace. So long a call may stay open
- * whose host lives, lost it and got it back while another one owned it.
+ * whose host lives, lost it and got it back while another one owned it (seed 234).
  */
 const calmMsMax = 660_000;
 const storeMsMax = 120_000;

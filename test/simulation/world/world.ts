@@ -56,9 +56,6 @@ export type Sabotage = Readonly<{
   isReal?: true;
 }>;
 
-/** Far more than any run needs: somebody goes in circles. */
-const appendsMax = 5_000;
-
 export type SimulatedHost = Readonly<{
   name: string;
   host: Host;
@@ -293,7 +290,7 @@ export class SimulatedWorld {
 
   /** Whether something goes on for ever: the run has shown what it can show. */
   get runaway(): boolean {
-    return this.network.appends > appendsMax;
+    return this.network.runaway;
   }
 
   note(name: string): void {

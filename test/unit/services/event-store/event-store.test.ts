@@ -116,6 +116,7 @@ test('while ClickHouse is away nothing is lost, and all is stored soon after it 
   expect(warnings.length).toBeLessThan(20);
 });
 
+// Simulation, seed 276: the store took it for a broken promise.
 test('a host that stops while ClickHouse is away does not claim that the range is stored', async () => {
   const world = await EventStoreWorld.create();
   const first = await world.start('one', 'event-store');

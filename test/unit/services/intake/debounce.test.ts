@@ -109,6 +109,7 @@ test('one that goes away as its wait ends gets no turn, though a newer one waits
   expect(decide(key)).toEqual(['freed first', 'assigned g2']);
 });
 
+// Simulation, seed 22 (long).
 test('one that was superseded and goes away, but had its turn decided before, gives it back', () => {
   const key = newKey();
   key.input(goal('g1'));

@@ -364,6 +364,7 @@ describe('a lost claim', () => {
     expect(lose('call_1')[0]?.data).toEqual({ call: 'call_1', code: 'CALL_CANCELLED' });
   });
 
+  // Simulation, seed 500063.
   test('that was made while the answer came opens nothing, holds nothing and runs nothing', () => {
     open();
     request('call_1', [user('One.')]);

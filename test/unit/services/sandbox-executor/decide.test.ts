@@ -129,6 +129,7 @@ test('a call that became unknown gives its sandbox back in the same turn', () =>
   expect(bench.settle()).toEqual([]);
 });
 
+// Simulation, seed 500063: it kept its session open for ever.
 test('a lease that was on its way when its call ended is given back', () => {
   ask('call_1', 'sum');
   const first = claim();

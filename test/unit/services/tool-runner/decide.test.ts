@@ -177,6 +177,7 @@ describe('a lost claim', () => {
     expect(bench.typesOf(lose('call_1'))).toEqual(['tool.unknown']);
   });
 
+  // Simulation, seed 500063.
   test('that was made again while the first answer came opens nothing and runs nothing', () => {
     ask('call_1');
     const first = newest(bench.events, 'tool.claimed');

@@ -64,6 +64,7 @@ test('it is in a hurry until what was due is decided, and not where that waits f
   expect(caution.hurries).toBe(false);
 });
 
+// Simulation, seed 245.
 test('a partition that is won again while a decision is being named does not forget it', async () => {
   const { clock, decided, said, win } = takenOver();
   win();
