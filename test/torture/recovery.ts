@@ -29,11 +29,14 @@ type Options = Readonly<{ dir: string; sessions: number; say(line: string): void
 
 const topic = sessionTopic('normal');
 const outsideGoalsWaitMs = 500_000;
+/** As hosts have it where nobody says anything else. */
+const sessionTimeoutMs = 10_000;
 
 /** How long the sessions of one partition stand still when their host is killed and another takes them over. */
 export async function recovery({ dir, sessions, say }: Options): Promise<RecoveryFigures> {
   const catalog = [join(packageRoot, 'test/fixtures/torture')];
-  const stage = await Stage.open({ dir, catalog, brokers: 1, partitions: 1, clickhouse: false });
+  const log = { brokers: 1, partitions: 1, sessionTimeoutMs };
+  const stage = await Stage.open({ dir, catalog, clickhouse: false, ...log });
   try {
     const first = await (await stage.startHost(['all'])).ready();
     const storm = await GoalStorm.open({ brokers: stage.cluster.inside, seed: 1, perSecond: 1 });
