@@ -302,6 +302,10 @@ code?: string
 inputTokens: number
 outputTokens: number
 costNanoUsd: number
+/**
+ * Of some calls nobody knows what they cost: it was at least costNanoUsd.
+ */
+costKnown?: false
 spentNanoUsd?: number
 }
 content?: {
@@ -965,6 +969,10 @@ cacheWriteTokens: number
 reasoningTokens: number
 costNanoUsd: number
 costKnown: boolean
+/**
+ * What it cost is at least that, and nobody knows how much more; a result says so. Absent in outcomes of before there was such a word.
+ */
+costIsLeast?: true
 priceVersion: string
 durationMs: number
 try: number
@@ -1029,6 +1037,10 @@ cacheWriteTokens: number
 reasoningTokens: number
 costNanoUsd: number
 costKnown: boolean
+/**
+ * What it cost is at least that, and nobody knows how much more; a result says so. Absent in outcomes of before there was such a word.
+ */
+costIsLeast?: true
 priceVersion: string
 durationMs: number
 toolCalls: number
@@ -1122,6 +1134,10 @@ cacheWriteTokens: number
 reasoningTokens: number
 costNanoUsd: number
 costKnown: boolean
+/**
+ * What it cost is at least that, and nobody knows how much more; a result says so. Absent in outcomes of before there was such a word.
+ */
+costIsLeast?: true
 priceVersion: string
 durationMs: number
 }
@@ -1685,6 +1701,10 @@ task?: string
 inputTokens: number
 outputTokens: number
 costNanoUsd: number
+/**
+ * Of some calls nobody knows what they cost: it was at least costNanoUsd.
+ */
+costKnown?: false
 valueNanoUsd?: number
 openedAtMs: number
 endedAtMs: number
@@ -1720,6 +1740,10 @@ code: string
 inputTokens: number
 outputTokens: number
 costNanoUsd: number
+/**
+ * Of some calls nobody knows what they cost: it was at least costNanoUsd.
+ */
+costKnown?: false
 valueNanoUsd?: number
 openedAtMs: number
 endedAtMs: number

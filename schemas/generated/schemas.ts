@@ -1076,6 +1076,11 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "integer",
       "minimum": 0
      },
+     "costKnown": {
+      "type": "boolean",
+      "const": false,
+      "description": "Of some calls nobody knows what they cost: it was at least costNanoUsd."
+     },
      "spentNanoUsd": {
       "type": "integer",
       "minimum": 0
@@ -3728,6 +3733,11 @@ export const eventSchemas: readonly JsonObject[] = [
      "costKnown": {
       "type": "boolean"
      },
+     "costIsLeast": {
+      "type": "boolean",
+      "const": true,
+      "description": "What it cost is at least that, and nobody knows how much more; a result says so. Absent in outcomes of before there was such a word."
+     },
      "priceVersion": {
       "type": "string",
       "maxLength": 512
@@ -3984,6 +3994,11 @@ export const eventSchemas: readonly JsonObject[] = [
      },
      "costKnown": {
       "type": "boolean"
+     },
+     "costIsLeast": {
+      "type": "boolean",
+      "const": true,
+      "description": "What it cost is at least that, and nobody knows how much more; a result says so. Absent in outcomes of before there was such a word."
      },
      "priceVersion": {
       "type": "string",
@@ -4382,6 +4397,11 @@ export const eventSchemas: readonly JsonObject[] = [
      },
      "costKnown": {
       "type": "boolean"
+     },
+     "costIsLeast": {
+      "type": "boolean",
+      "const": true,
+      "description": "What it cost is at least that, and nobody knows how much more; a result says so. Absent in outcomes of before there was such a word."
      },
      "priceVersion": {
       "type": "string",
@@ -6427,6 +6447,11 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "integer",
       "minimum": 0
      },
+     "costKnown": {
+      "type": "boolean",
+      "const": false,
+      "description": "Of some calls nobody knows what they cost: it was at least costNanoUsd."
+     },
      "valueNanoUsd": {
       "type": "integer",
       "minimum": 0
@@ -6566,6 +6591,11 @@ export const eventSchemas: readonly JsonObject[] = [
      "costNanoUsd": {
       "type": "integer",
       "minimum": 0
+     },
+     "costKnown": {
+      "type": "boolean",
+      "const": false,
+      "description": "Of some calls nobody knows what they cost: it was at least costNanoUsd."
      },
      "valueNanoUsd": {
       "type": "integer",
@@ -11835,6 +11865,11 @@ export const publicSchemas: readonly JsonObject[] = [
      "costNanoUsd": {
       "type": "integer",
       "minimum": 0
+     },
+     "costKnown": {
+      "type": "boolean",
+      "const": false,
+      "description": "Of some calls nobody knows what they cost: it was at least costNanoUsd."
      }
     }
    },

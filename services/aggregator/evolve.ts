@@ -232,17 +232,22 @@ function refusedChild(
   return found === undefined ? state : withoutChild(state, found[0]);
 }
 
+const isUnknownChild = ({ type, data }: SeenEvent): boolean =>
+  type === 'child.ended' && data.costKnown === false;
+
 function withUsage(
   state: AggregatorState,
   event: SeenEvent<'model.completed' | 'model.failed' | 'model.attempt-failed' | 'child.ended'>,
 ): AggregatorState {
   const { inputTokens, outputTokens, costNanoUsd } = event.data;
   const published = resultIsOut(state.session) || state.session.value === 'closed';
-  if (published || inputTokens + outputTokens + costNanoUsd === 0) return state;
+  const isUnknown = 'costIsLeast' in event.data || isUnknownChild(event);
+  if (published || (inputTokens + outputTokens + costNanoUsd === 0 && !isUnknown)) return state;
   const usage = {
     inputTokens: state.usage.inputTokens + inputTokens,
     outputTokens: state.usage.outputTokens + outputTokens,
     costNanoUsd: state.usage.costNanoUsd + costNanoUsd,
+    ...(isUnknown || state.usage.costKnown === false ? { costKnown: false as const } : {}),
   };
   return { ...state, usage };
 }

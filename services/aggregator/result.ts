@@ -107,14 +107,19 @@ export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly 
   return [message, { to: 'log', topic: keysTopic, session: goalLog, identity, event: ended }];
 }
 
+const usageOf = ({ inputTokens, outputTokens, costNanoUsd, costKnown }: Published['data']) => ({
+  ...{ inputTokens, outputTokens, costNanoUsd },
+  ...(costKnown === undefined ? {} : { costKnown }),
+});
+
 function endOfChild(
   { data, content: said }: Published,
   { session, parent }: Readonly<{ session: string; parent: NonNullable<Goal['parent']> }>,
 ): Delivery {
-  const { status, code, inputTokens, outputTokens, costNanoUsd, spentNanoUsd } = data;
+  const { status, code, spentNanoUsd } = data;
   const { output, message } = said as SeenEvent<'result.published'>['content'];
   const head = {
-    ...{ child: session, status, inputTokens, outputTokens, costNanoUsd },
+    ...{ child: session, status, ...usageOf(data) },
     ...(spentNanoUsd === undefined ? {} : { spentNanoUsd }),
   };
   const ended = event('child.ended', code === undefined ? head : { ...head, code }, {
@@ -128,7 +133,7 @@ function endOfChild(
 function messageOf(published: Published, meta: SessionMeta): JsonObject {
   const { data } = published;
   const { content } = published as SeenEvent<'result.published'>;
-  const { inputTokens, outputTokens, costNanoUsd, valueNanoUsd } = data;
+  const { valueNanoUsd } = data;
   return {
     goalId: data.goalId,
     session: meta.session,
@@ -139,7 +144,7 @@ function messageOf(published: Published, meta: SessionMeta): JsonObject {
       ? {}
       : { contradictions: bodyOf(content.contradictions) }),
     ...(data.code === undefined ? {} : { error: errorOf(data.code, published) }),
-    usage: { inputTokens, outputTokens, costNanoUsd },
+    usage: usageOf(data),
     ...(valueNanoUsd === undefined ? {} : { valueNanoUsd }),
     ...(Object.keys(meta.labels).length === 0 ? {} : { labels: meta.labels }),
     openedAt: isoTime(data.openedAtMs),

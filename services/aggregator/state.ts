@@ -38,7 +38,13 @@ export type SynthesisState = Readonly<{
   failure?: Readonly<{ code: string; message: string; retryable: boolean }>;
 }>;
 
-export type Usage = Readonly<{ inputTokens: number; outputTokens: number; costNanoUsd: number }>;
+export type Usage = Readonly<{
+  inputTokens: number;
+  outputTokens: number;
+  costNanoUsd: number;
+  /** Of some calls nobody knows what they cost. */
+  costKnown?: false;
+}>;
 
 export type Goal = Readonly<{
   goalId: string;

@@ -21,7 +21,14 @@ export type GoalResult = Readonly<{
     fix?: string;
     task?: string;
   }>;
-  usage: Readonly<{ inputTokens: number; outputTokens: number; costNanoUsd: number }>;
+  usage: Readonly<{
+    inputTokens: number;
+    outputTokens: number;
+    /** At least that, where `costKnown` is false. */
+    costNanoUsd: number;
+    /** Of some calls nobody knows what they cost: a model without a price, a time-out, a cut stream. */
+    costKnown?: false;
+  }>;
   valueNanoUsd?: number;
   labels?: Readonly<Record<string, string>>;
   openedAt: string;

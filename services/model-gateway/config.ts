@@ -14,6 +14,7 @@ import {
   readProvidersFile,
   type ServerEntry,
 } from './providers-file.ts';
+import { serverUrl } from './server-url.ts';
 
 /**
  * A server of one protocol. `apiKeyEnv` names the variable with its key; without one no key is
@@ -56,7 +57,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type SecretLookup = (variable: string) => string | undefined;
 
 const text = z.string().trim().min(1).optional();
-const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional();
+const url = serverUrl.optional();
 const variables = z.object({
   LONGREIN_MODEL: text,
   LONGREIN_SCRIPTED_FILE: text,

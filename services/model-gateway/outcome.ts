@@ -10,8 +10,9 @@ import {
 } from '../../schemas/event.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Refused } from '../chassis/protocol/record.ts';
+import { sentences } from '../chassis/words/sentences.ts';
 import { parseModelName } from './model-name.ts';
-import type { ModelFailure, ModelOutcome } from './providers/port.ts';
+import type { ModelCost, ModelFailure, ModelOutcome } from './providers/port.ts';
 
 export type Claim = SeenEvent<'model.claimed'>;
 
@@ -32,6 +33,9 @@ const elsewhere: ReadonlySet<ModelFailure['class']> = new Set([
 /** Whether another model may do better, or the same one later: not where the request is wrong. */
 export const mayTryAnother = ({ class: kind, code }: ModelFailure): boolean =>
   elsewhere.has(kind) || code === 'MODEL_NOT_FOUND' || code === 'MODEL_CANNOT_EMBED';
+
+/** What the result says of it: by a word of its own, so that results of sessions from before stay as they were. */
+const leastOf = ({ known }: ModelCost) => (known ? {} : { costIsLeast: true as const });
 
 function failed(
   claim: Claim,
@@ -54,10 +58,11 @@ function failed(
     ...(outcome.usage ?? noUsage),
     costNanoUsd: cost.costNanoUsd,
     costKnown: cost.known,
+    ...leastOf(cost),
     priceVersion: cost.priceVersion,
     durationMs,
   };
-  const content = { message: text(fix === undefined ? message : `${message} ${fix}`) };
+  const content = { message: text(sentences(message, fix)) };
   if (final === false && mayTryAnother(outcome.error))
     return event('model.attempt-failed', { ...data, try: number }, content);
   return event('model.failed', data, content);
@@ -69,7 +74,7 @@ export function outcomeDraft(claim: Claim, outcome: ModelOutcome, durationMs: nu
   const { usage, cost, finishReason, provider, model, message } = outcome;
   const { costNanoUsd, known, priceVersion } = cost;
   const answered = { call, claim: '', attempt, provider, model, finishReason };
-  const price = { costNanoUsd, costKnown: known, priceVersion };
+  const price = { costNanoUsd, costKnown: known, ...leastOf(cost), priceVersion };
   const said = outcome.cached === true ? { cached: true } : {};
   const count = { durationMs, toolCalls: message.toolCalls.length };
   const data = { ...answered, ...usage, ...price, ...count, ...said, ...vectorsIn(message) };
@@ -107,7 +112,8 @@ function paidFor({ type, data }: Draft<InputEventType>) {
   if (type !== 'model.completed' && type !== 'model.failed' && type !== 'model.attempt-failed')
     return {};
   const { provider, model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = data;
-  const { reasoningTokens, costNanoUsd, costKnown, priceVersion, durationMs } = data;
+  const { reasoningTokens, costNanoUsd, costKnown, costIsLeast, priceVersion, durationMs } = data;
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
-  return { provider, model, ...tokens, costNanoUsd, costKnown, priceVersion, durationMs };
+  const least = costIsLeast === undefined ? {} : { costIsLeast };
+  return { provider, model, ...tokens, costNanoUsd, costKnown, ...least, priceVersion, durationMs };
 }

@@ -8,6 +8,7 @@ import { nearest } from '../chassis/words/nearest.ts';
 import { breakerDefaults } from './gate/breaker.ts';
 import type { GateRules } from './gate/rules.ts';
 import { type StructuredOutput, structuredOutputs } from './providers/port.ts';
+import { serverUrl } from './server-url.ts';
 import { readYamlFile } from './yaml-file.ts';
 
 export type Protocol = 'openai' | 'anthropic';
@@ -65,7 +66,7 @@ const key = z.union([members({ env: variable }), members({ file: z.string().min(
 });
 const server = members({
   protocol: z.enum(['openai', 'anthropic']).optional(),
-  baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  baseUrl: serverUrl.optional(),
   key: key.optional(),
   firstTokenMs: z.int().min(100).max(600_000).optional(),
   silenceMs: z.int().min(100).max(600_000).optional(),

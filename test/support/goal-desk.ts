@@ -13,6 +13,7 @@ export type Result = Readonly<{
   output?: unknown;
   takenBy?: Readonly<{ session: string; task: string; iteration?: number }>;
   error?: Readonly<{ code: string; message: string; field?: string; fix?: string; task?: string }>;
+  usage?: Readonly<{ costNanoUsd: number; costKnown?: false }>;
   labels?: Readonly<Record<string, string>>;
   openedAt: string;
   endedAt: string;

@@ -8,6 +8,7 @@ import {
 } from '../../../schemas/event.ts';
 import type { Clock, EffectJob, Effects, Logger } from '../host/ports.ts';
 import type { Refused } from '../protocol/record.ts';
+import { sentences } from '../words/sentences.ts';
 import { ToolBreakers } from './tool-breakers.ts';
 import type { CallToRun } from './tool-claims.ts';
 import type { ToolFailure, ToolNotes, ToolOutcome, ToolRunner } from './tool-port.ts';
@@ -48,7 +49,7 @@ function failed(
   at: { durationMs: number; notes?: ToolNotes | undefined },
 ): Draft<'tool.failed'> {
   const { code, retryable } = error;
-  const message = error.fix === undefined ? error.message : `${error.message} ${error.fix}`;
+  const message = sentences(error.message, error.fix);
   const data = { ...facts(claim, at.durationMs, at.notes), code, class: error.class, retryable };
   return event('tool.failed', data, { message: text(message) });
 }

@@ -1,8 +1,12 @@
 /** How the result of a goal is shown to a person. */
+
+import type { GoalResult } from '../../client/result.ts';
 import { dollars, duration } from './figures.ts';
 import { plainMarkdown } from './markdown.ts';
 import type { Followed } from './submit.ts';
 import type { Terminal } from './terminal.ts';
+
+type Usage = GoalResult['usage'];
 
 /** `completed in 1.2 s, 310 tokens, $0`, or what went wrong and what to do. */
 export function statusLine(terminal: Terminal, followed: Followed): string {
@@ -10,8 +14,7 @@ export function statusLine(terminal: Terminal, followed: Followed): string {
   const { result, elapsedMs, repeated } = followed;
   const { status, error, usage, takenBy } = result;
   const paint = status === 'completed' ? green : red;
-  const tokens = usage.inputTokens + usage.outputTokens;
-  const spent = tokens === 0 ? '' : `, ${tokens} tokens, ${dollars(usage.costNanoUsd)}`;
+  const spent = spentText(usage);
   const ended = result.endedAt.replace('T', ' ').slice(0, 19);
   const when = repeated ? `at ${ended} UTC, asked for before` : `in ${duration(elapsedMs)}`;
   const lines = [`${paint(bold(status))} ${when}${spent}`];
@@ -27,6 +30,14 @@ export function statusLine(terminal: Terminal, followed: Followed): string {
     if (error.fix !== undefined) lines.push(`${bold('fix')}  ${error.fix}`);
   }
   return `${lines.join('\n')}\n`;
+}
+
+function spentText({ inputTokens, outputTokens, costNanoUsd, costKnown }: Usage): string {
+  const tokens = inputTokens + outputTokens;
+  const isKnown = costKnown !== false;
+  if (tokens === 0 && isKnown) return '';
+  const cost = dollars(costNanoUsd);
+  return `, ${tokens} tokens, ${isKnown ? cost : `at least ${cost} (cost of some model calls unknown)`}`;
 }
 
 /** The output of a goal: a report as text where it has one, else JSON. */

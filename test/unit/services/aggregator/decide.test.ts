@@ -5,6 +5,7 @@ import {
   type DataOf,
   type Draft,
   event,
+  type InputEventType,
   type SeenEvent,
   text,
 } from '../../../../schemas/event.ts';
@@ -266,6 +267,30 @@ describe('publishing the result', () => {
     const published = find(decideOnce(bench), 'result.published');
     return aggregatorLogic.deliveries?.(published, bench.meta) ?? [];
   }
+
+  it.each(['model.completed', 'model.failed', 'model.attempt-failed'] as const)(
+    'says that nobody knows all of the cost, where %s says so; what is known is summed up',
+    (type) => {
+      const bench = runningBench(two);
+      const { data, content } = type === 'model.completed' ? modelCompleted : modelFailed;
+      const unknown = { ...data, costKnown: false, costNanoUsd: 0 };
+      const tried = type === 'model.attempt-failed' ? { try: 1 } : {};
+      // One of before there was such a word: results of those sessions stay as they were.
+      bench.input({ type, data: { ...unknown, ...tried }, content } as Draft<InputEventType>);
+      bench.append([failure], 'supervisor');
+      expect(JSON.stringify(messagesOf(bench))).not.toContain('costKnown');
+
+      const anew = runningBench(two);
+      const least = { ...unknown, ...tried, costIsLeast: true };
+      anew.input({ type, data: least, content } as Draft<InputEventType>);
+      anew.input(modelCompleted);
+      anew.append([failure], 'supervisor');
+      const [message] = messagesOf(anew);
+      expect(message).toMatchObject({
+        value: { usage: { costNanoUsd: 5_000, costKnown: false } },
+      });
+    },
+  );
 
   it('delivers a failed result to the public topic and the end to the log of the goal', () => {
     const bench = runningBench(two, { valueNanoUsd: 9 }, { team: 'core' });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LongreinError } from '../../../../services/chassis/errors.ts';
 import { environmentSecrets, readModelConfig } from '../../../../services/model-gateway/config.ts';
+import { forbiddenPorts } from '../../../../services/model-gateway/server-url.ts';
 
 function errorOf(env: Record<string, string>): LongreinError {
   try {
@@ -44,6 +45,20 @@ describe('the config of models', () => {
       apiKeyEnv: 'ANTHROPIC_API_KEY',
     });
     expect(JSON.stringify(config)).not.toContain('key-');
+  });
+
+  it('refuses an address at a port that nobody may connect to', () => {
+    const error = errorOf({ LONGREIN_OPENAI_BASE_URL: 'http://127.0.0.1:6000/v1' });
+    expect(error.code).toBe('CONFIG_INVALID');
+    expect(error.message).toContain('LONGREIN_OPENAI_BASE_URL port 6000');
+  });
+
+  it.each([...forbiddenPorts])('knows port %i because no fetch connects to it', async (port) => {
+    const thrown = await fetch(`http://127.0.0.1:${port}/`).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(thrown).toMatchObject({ cause: { message: 'bad port' } });
   });
 
   it('reaches a compatible server with or without a key', () => {

@@ -56,6 +56,10 @@ describe('the providers file', () => {
       'providers:\n  local:\n    baseUrl: nowhere',
       /:3: providers\.local\.baseUrl: must be an http/,
     ],
+    [
+      'providers:\n  local:\n    baseUrl: http://127.0.0.1:6000/v1',
+      /:3: providers\.local\.baseUrl: port 6000 is one that no HTTP client may use/,
+    ],
     ['providers: [', /providers\.yaml: /],
   ])('with a mistake is refused with its place: %j', (text, expected) => {
     const path = fileOf(text);

@@ -19,6 +19,20 @@ describe('the result of a goal', () => {
     expect(statusLine(fakeTerminal(), followed)).toBe('completed in 1.2 s, 15 tokens, $0.0025\n');
   });
 
+  it('says that it cost at least that, where nobody knows more', () => {
+    const usage = { ...result.usage, costKnown: false as const };
+    const said = (more: object) =>
+      statusLine(fakeTerminal(), {
+        ...followed,
+        result: { ...result, usage: { ...usage, ...more } },
+      });
+    expect(said({})).toBe(
+      'completed in 1.2 s, 15 tokens, at least $0.0025 (cost of some model calls unknown)\n',
+    );
+    const cut = { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 };
+    expect(said(cut)).toContain('0 tokens, at least $0 (cost');
+  });
+
   it('says where it failed and what to do', () => {
     const error = {
       code: 'PLAN_UNKNOWN',
