@@ -6,6 +6,7 @@ import { loopCosts } from '../support/loop-costs.ts';
 import { type Figure, percentile, print } from './figures.ts';
 import { startHostProcess } from './host-process.ts';
 import { type Loops, loopServices, openLoops, recordsSince, scripted } from './loops.ts';
+import { rawHop } from './raw-client.ts';
 
 /**
  * The work that other runtimes are measured by: one agent loop of 20 model and 20 tool calls that answer at once, each
@@ -47,7 +48,9 @@ async function oneAtATime(loops: Loops, name: string, count: number): Promise<Fi
   return { bench: `${name}-one-at-a-time`, msPerCallP50, msPerCallP95: percentile(perCall, 0.95) };
 }
 
-async function measure(name: string, config: RuntimeConfig, at: Setting): Promise<void> {
+export type Round = Readonly<{ msPerCallP50: number; callsPerSecond: number }>;
+
+async function measure(name: string, config: RuntimeConfig, at: Setting): Promise<Round> {
   const start = (names: readonly string[]) => startHostProcess(names, scripted('looper'));
   const running = await Promise.all(at.hosts.map(start));
   const log = createKafkaLog({ brokers: config.brokers, clientId: 'bench' });
@@ -56,7 +59,8 @@ async function measure(name: string, config: RuntimeConfig, at: Setting): Promis
   await repeat(loops, 10);
   const before = await log.bounds(topic);
   const one = await oneAtATime(loops, name, 40);
-  const timesRawAppend = Number(one['msPerCallP50']) / at.rawAppendMs;
+  const msPerCallP50 = Number(one['msPerCallP50']);
+  const timesRawAppend = msPerCallP50 / at.rawAppendMs;
   print({ ...one, timesRawAppend, ...costOf(await recordsSince(log, before)) });
   await together(loops, 3);
   const middle = await log.bounds(topic);
@@ -66,6 +70,13 @@ async function measure(name: string, config: RuntimeConfig, at: Setting): Promis
   await close();
   await log.close();
   await Promise.all(running.map((host) => host.stop()));
+  return { msPerCallP50, callsPerSecond };
+}
+
+/** One host without event store, on a stack that runs: what others are held against. */
+export async function loopRound(config: RuntimeConfig): Promise<Round> {
+  const raw = await rawHop(config.brokers, 300);
+  return measure('loop', config, { hosts: [loopServices], rawAppendMs: raw.appendMs });
 }
 
 /** In one host without and with the event store, and with a process for each service. */

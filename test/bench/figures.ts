@@ -8,6 +8,12 @@ export function percentile(samples: readonly number[], share: number): number {
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
+/** What stands after `--name` among the arguments of the bench. */
+export function wordOf(names: readonly string[], name: string, otherwise: string): string {
+  const at = names.indexOf(name);
+  return at < 0 ? otherwise : (names[at + 1] ?? '');
+}
+
 /** The number after `--name` among the arguments of the bench. */
 export function countOf(names: readonly string[], name: string, otherwise: number): number {
   const at = names.indexOf(name);

@@ -3,7 +3,7 @@ import { agentLoop } from './agent-loop.ts';
 import { agentSteps } from './agent-steps.ts';
 import { burst } from './burst.ts';
 import { fairness } from './fairness.ts';
-import { countOf, machine, print } from './figures.ts';
+import { countOf, machine, print, wordOf } from './figures.ts';
 import { flood } from './flood.ts';
 import { flooded } from './flooded.ts';
 import { gatewayAlone } from './gateway.ts';
@@ -13,6 +13,7 @@ import { idleSessions } from './idle-sessions.ts';
 import { lanes } from './lanes.ts';
 import { longSession } from './long-session.ts';
 import { memory } from './memory.ts';
+import { besidePeers, requirePeers } from './peers.ts';
 import { firstEvent, scheduling } from './plans.ts';
 import { readyQuestions } from './questions.ts';
 import { rawHop } from './raw-client.ts';
@@ -29,7 +30,7 @@ type Stack = Readonly<{
 
 /**
  * Every figure, or those whose names are given: hop, loop, commit, long, flood, flooded, lanes, steps, plans, fairness, store, gateway,
- * questions, memory, idle, verify (which needs no stack). `questions` asks on `--events N` of them, of which only
+ * questions, memory, idle, verify (which needs no stack), and peers where they are in `--peers-dir` or LONGREIN_PEERS_DIR. `questions` asks on `--events N` of them, of which only
  * `--whole N` have texts (the others stand in rollups and thin tables alone), `lanes` has `--goals N` in the lane of the many, `idle`
  * has `--sessions N` that wait on one host, and `--beside N` records of other work beside them.
  */
@@ -66,6 +67,8 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
     await burst(config);
   }
   if (wants('memory')) await memory();
+  // Only where it is asked for: other programs have to be installed.
+  if (names.includes('peers')) await besidePeers(config, peersDirOf(names));
   if (wants('idle')) {
     const sessions = countOf(names, '--sessions', 5_000);
     await idleSessions(Math.min(sessions, 5_000));
@@ -77,8 +80,15 @@ export async function bench(stack: Stack, names: readonly string[]): Promise<voi
   if (wants('verify')) await verifying();
 }
 
-/** What is measured without a stack. Answers whether all that was asked for is. */
+const peersDirOf = (names: readonly string[]): string =>
+  wordOf(names, '--peers-dir', process.env['LONGREIN_PEERS_DIR'] ?? '');
+
+/**
+ * What is measured without a stack. Answers whether all that was asked for is; throws where something that is asked for is
+ * not there, before a stack is started for it.
+ */
 export async function benchAlone(names: readonly string[]): Promise<boolean> {
+  if (names.includes('peers')) requirePeers(peersDirOf(names));
   if (names[0] !== 'verify') return false;
   print(machine());
   await verifying();

@@ -25,4 +25,10 @@ async function withStack() {
   }
 }
 
-if (!(await benchAlone(names))) await withStack();
+try {
+  if (!(await benchAlone(names))) await withStack();
+} catch (error) {
+  if (error.fix === undefined) throw error;
+  process.stderr.write(`${error.message}\n${error.fix}\n`);
+  process.exitCode = 1;
+}
