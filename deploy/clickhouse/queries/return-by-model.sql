@@ -3,22 +3,22 @@
 SELECT
   provider,
   model,
-  uniqExact(c.tenant_id, c.session_id) AS sessions,
-  uniqExactIf((c.tenant_id, c.session_id), s.is_result) AS results,
+  count() AS sessions,
+  countIf(s.is_result) AS results,
   CAST(sum(c.spent_nano_usd) AS Decimal(38, 9)) / 1000000000 AS cost_usd,
   round(toFloat64(cost_usd) / greatest(results, 1), 6) AS usd_per_result,
   round(sumIf(s.value_nano_usd * c.spent_nano_usd / s.total_nano_usd, s.is_result) / 1e9, 6) AS value_usd,
   round(value_usd / greatest(toFloat64(cost_usd), 0.000000001), 2) AS value_per_usd
 FROM (
-  SELECT tenant_id, session_id, provider, model, sum(cost_nano_usd) AS spent_nano_usd
+  SELECT session_key, provider, model, sum(cost_nano_usd) AS spent_nano_usd
   FROM longrein.calls_thin
   WHERE (tenant_id = {tenant:String} OR {tenant:String} = '') AND at >= {since:DateTime} AND late = 0 AND cost_nano_usd > 0 AND startsWith(type, 'model.')
-  GROUP BY tenant_id, session_id, provider, model
+  GROUP BY session_key, provider, model
 ) AS c
 INNER JOIN (
-  SELECT tenant_id, session_id, status = 'completed' AS is_result, value_nano_usd, cost_nano_usd AS total_nano_usd
+  SELECT cityHash64(tenant_id, session_id) AS session_key, status = 'completed' AS is_result, value_nano_usd, cost_nano_usd AS total_nano_usd
   FROM longrein.sessions
   WHERE (tenant_id = {tenant:String} OR {tenant:String} = '') AND opened_at >= {since:DateTime} AND opened_at < {until:DateTime}
-) AS s ON c.tenant_id = s.tenant_id AND c.session_id = s.session_id
+) AS s ON c.session_key = s.session_key
 GROUP BY provider, model
 ORDER BY cost_usd DESC, provider, model

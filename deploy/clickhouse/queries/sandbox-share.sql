@@ -16,8 +16,8 @@ FROM (
   FROM longrein.calls_thin AS c
   WHERE (c.tenant_id = {tenant:String} OR {tenant:String} = '')
     AND c.at >= {since:DateTime} - INTERVAL 1 DAY AND c.at < {until:DateTime} + INTERVAL 1 DAY
-    AND c.late = 0 AND c.agent_id != ''
-  GROUP BY cityHash64(c.tenant_id, c.session_id, c.agent_id), c.step
+    AND c.late = 0 AND c.agent_key != 0
+  GROUP BY cityHash64(c.agent_key, c.step)
 )
 WHERE ended_at >= {since:DateTime} AND ended_at < {until:DateTime}
 GROUP BY agent_type

@@ -11,15 +11,15 @@ SELECT
 FROM (
   SELECT
     any(c.agent_type) AS agent_type,
-    cityHash64(c.tenant_id, c.session_id, c.agent_id) AS agent,
+    any(c.agent_key) AS agent,
     max(c.at) AS ended_at,
     dateDiff('millisecond', minOrNullIf(c.requested_at, c.requested_at > 0), ended_at) AS duration_ms,
     sum(c.cost_nano_usd) AS cost_nano_usd
   FROM longrein.calls_thin AS c
   WHERE (c.tenant_id = {tenant:String} OR {tenant:String} = '')
     AND c.at >= {since:DateTime} - INTERVAL 1 DAY AND c.at < {until:DateTime} + INTERVAL 1 DAY
-    AND c.late = 0 AND c.agent_id != ''
-  GROUP BY agent, c.step
+    AND c.late = 0 AND c.agent_key != 0
+  GROUP BY cityHash64(c.agent_key, c.step)
 )
 WHERE ended_at >= {since:DateTime} AND ended_at < {until:DateTime}
 GROUP BY agent_type
