@@ -90,12 +90,11 @@ function decideAgain(turn: TurnToCheck, causes: readonly Cause[]): TurnBody {
   const { epoch, incarnation, release, foreseen } = body;
   const facts = factsOf(body);
   const decided = withCauses(seen, causes);
-  const made = {
-    ...{ facts, foreseen, author: { epoch, incarnation, release } },
-    drafts: decideEntry(logic, decided, facts),
-    // A base is the newest record that was in the log, not one that was foreseen.
-    base: entry.core.last,
-  };
+  const drafts = decideEntry(logic, decided, facts);
+  const author = { epoch, incarnation, release };
+  // A base is the newest record that was in the log, not one that was foreseen.
+  const base = entry.core.last;
+  const made = { drafts, facts, author, foreseen, base };
   return turnBody(logic, decided, made, sealAsRecorded(turn));
 }
 

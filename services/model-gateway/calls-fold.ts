@@ -17,15 +17,17 @@ export function request(
 ): ModelGatewayState {
   const { call, agent, task, attempt, model, tools, outputTokensMax, timeoutMs } = seen.data;
   if (endedBecause(state.ended, task, attempt) !== undefined) return state;
-  const limits = { outputTokensMax, timeoutMs, claims: 0, claim: '', cancelled: false };
-  const asked = { agent, task, taskAttempt: attempt, model, tools };
+  const nothing = { claims: 0, claim: '', cancelled: false };
+  const asked = { agent, task, taskAttempt: attempt, model, tools, outputTokensMax, timeoutMs };
   const summary = { ...summaryOf(seen), ...embeddingOf(seen) };
   const { agentName } = seen.data;
   // What an agent asks of its answers is not asked of a summary, nor of vectors.
   const isRuled =
     Object.keys(summary).length === 0 && memberOf(state.agentRules ?? {}, agentName) !== undefined;
   const entry: ModelCallEntry = {
-    ...{ ...asked, ...limits, requestedAtMs: seen.atMs },
+    ...asked,
+    ...nothing,
+    requestedAtMs: seen.atMs,
     ...summary,
     ...(isRuled ? { agentName } : {}),
   };

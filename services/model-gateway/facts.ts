@@ -41,8 +41,11 @@ function standingsOf(
 }
 
 /** The claims among drafts: calls that take up room. */
-export const claimedIn = (drafts: readonly Draft[]): readonly { call: string; model: string }[] =>
-  drafts.flatMap((draft) => (draft.type === 'model.claimed' ? [draft.data] : []));
+export function claimedIn(drafts: readonly Draft[]): readonly { call: string; model: string }[] {
+  const claimed: { call: string; model: string }[] = [];
+  for (const draft of drafts) if (draft.type === 'model.claimed') claimed.push(draft.data);
+  return claimed;
+}
 
 /** All that is due, call by call, in one order for everybody. */
 export function answerAll(
@@ -54,13 +57,14 @@ export function answerAll(
   const { tenant } = session;
   const purse = new Purse(state, limit === undefined ? undefined : { limit, tenant, nowMs });
   const used = new Map<string, number>();
-  const answers = sortedEntries(state.calls).flatMap(([call, entry]) => {
+  const answers: Draft[] = [];
+  for (const [call, entry] of sortedEntries(state.calls)) {
     const standings = standingsOf(state, { call, entry, facts }, used);
     const at: Case = { ...{ call, entry, state, purse, nowMs, standings }, ...facts };
     const drafts = answerCall(input, at);
     for (const { model } of claimedIn(drafts)) used.set(model, (used.get(model) ?? 0) + 1);
-    return drafts;
-  });
+    answers.push(...drafts);
+  }
   const allotted = [...setAsides(state, purse), ...allotments(state, purse)];
   const asked = limit === undefined ? [] : askDrafts(state, purse.want, { limit, nowMs, session });
   const after = withoutDenied(state, answers);

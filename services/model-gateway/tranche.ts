@@ -114,9 +114,10 @@ export function askDrafts(
 
 /** Gives back what nobody will spend any more: at the end, and when another day has begun. */
 export function returnDrafts(state: ModelGatewayState, nowMs: number): Draft[] {
+  if (state.tranches === undefined) return [];
   const calls = Object.values(state.calls);
   const today = dayOf(nowMs);
-  return sortedEntries(state.tranches ?? {}).flatMap(([budgetLog, tranche]) => {
+  return sortedEntries(state.tranches).flatMap(([budgetLog, tranche]) => {
     const { day, number, lentNanoUsd, spentNanoUsd, awaits, returned } = tranche;
     if (awaits !== undefined || returned === true) return [];
     const held = calls.some((one) => one.budgetLog === budgetLog);

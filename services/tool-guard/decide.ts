@@ -151,6 +151,17 @@ function refuseGiving(call: string, guarded: GuardedCall, delegations: Delegatio
   return deny(call, guarded.tool, { check: 'role', ...givingRefusal(delegations, guarded) });
 }
 
+/** By the definition that a session pinned: the same one is permitted over and over. */
+const toolDigests = new WeakMap<ToolDefinition, string>();
+
+function digestOf(tool: ToolDefinition): string {
+  const known = toolDigests.get(tool);
+  if (known !== undefined) return known;
+  const digest = hashOf(tool);
+  toolDigests.set(tool, digest);
+  return digest;
+}
+
 function permit(
   call: string,
   guarded: GuardedCall,
@@ -163,7 +174,7 @@ function permit(
     call,
     tool: guarded.tool,
     toolVersion: tool.version,
-    toolDigest: hashOf(tool),
+    toolDigest: digestOf(tool),
     runner: kind,
     effect: effectOf(tool),
     risk: tool.risk,
@@ -174,15 +185,19 @@ function permit(
 
 function answer(state: ToolGuardState, call: string, guarded: GuardedCall): Draft {
   const { ended, agents, tools, riskMax, delegations = noDelegations } = state;
+  const { tool, agentName, task, attempt, arguments: given, argumentBytes } = guarded;
   const verdict = checkCall({
-    ...guarded,
-    ended: endedBecause(ended, guarded.task, guarded.attempt),
-    rights: memberOf(agents, guarded.agentName),
+    ended: endedBecause(ended, task, attempt),
+    tool,
+    agentName,
+    rights: memberOf(agents, agentName),
     tools,
     riskMax,
+    arguments: given,
+    argumentBytes,
   });
-  if ('check' in verdict) return deny(call, guarded.tool, verdict);
-  const beyond = beyondGiver(delegations, { ...guarded, agents, definition: verdict });
+  if ('check' in verdict) return deny(call, tool, verdict);
+  const beyond = beyondGiver(delegations, { task, agents, definition: verdict });
   if (beyond !== undefined) return deny(call, guarded.tool, beyond);
   return permit(call, guarded, { tool: verdict, delegations });
 }

@@ -247,7 +247,8 @@ function agentDrafts(
   }
   const definition = memberOf(state.definitions, entry.name);
   if (definition === undefined) return machine === undefined ? withoutDefinition(agent, entry) : [];
-  const one: Case = { ...at, agent, entry, definition, state };
+  const { session, nowMs, pool } = at;
+  const one: Case = { session, nowMs, pool, agent, entry, definition, state };
   if (machine === undefined) return awaitsEarlier(state, entry) ? [] : beginDrafts(one);
   if (entry.wall?.fired === true && liveStates.has(machine.value)) return outOfTime(one);
   if (isProvisioning(entry)) return askedDrafts(one);
@@ -284,7 +285,10 @@ export function createWorkerPoolLogic(pool: string): ServiceLogic<PoolState, Poo
     decide(state: PoolState, input: DecideInput<PoolFacts>) {
       const at = { session: input.session.session, nowMs: input.nowMs, pool };
       if (state.delegations !== undefined) return delegatingDrafts(state, at);
-      return sortedEntries(state.agents).flatMap((entry) => agentDrafts(state, entry, at));
+      const drafts: Draft[] = [];
+      for (const entry of sortedEntries(state.agents))
+        drafts.push(...agentDrafts(state, entry, at));
+      return drafts;
     },
     deliveries: deliveriesOf,
   };

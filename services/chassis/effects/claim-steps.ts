@@ -37,12 +37,14 @@ type LostAt = Readonly<{ because: LostReason; nowMs: number }>;
  */
 export function dueClaims(state: ToolClaims, input: DecideInput): readonly ClaimStep[] {
   const { nowMs } = input;
-  return sortedEntries(state.calls).flatMap(([call, entry]): ClaimStep[] => {
-    if (entry.machine.value === 'permitted') return [claimStep(call, entry, nowMs)];
-    if (entry.machine.value !== 'claimed') return [];
+  const due: ClaimStep[] = [];
+  for (const [call, entry] of sortedEntries(state.calls)) {
+    if (entry.machine.value === 'permitted') due.push(claimStep(call, entry, nowMs));
+    if (entry.machine.value !== 'claimed') continue;
     const because = lostReason(input, call, entry.claim);
-    return because === undefined ? [] : [lostStep(call, entry, { because, nowMs })];
-  });
+    if (because !== undefined) due.push(lostStep(call, entry, { because, nowMs }));
+  }
+  return due;
 }
 
 const reasons: Readonly<Record<LostReason, string>> = {

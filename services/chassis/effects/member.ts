@@ -23,5 +23,7 @@ export function withoutMember<T>(members: Members<T>, key: string): Members<T> {
 /**
  * In an order that does not depend on how the record was built: a restored state decides the same.
  */
-export const sortedEntries = <T>(members: Members<T>): [string, T][] =>
-  Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1));
+export function sortedEntries<T>(members: Members<T>): [string, T][] {
+  const entries = Object.entries(members);
+  return entries.length < 2 ? entries : entries.sort(([a], [b]) => (a < b ? -1 : 1));
+}

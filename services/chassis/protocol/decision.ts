@@ -131,8 +131,49 @@ function frameBytes(entry: ServiceEntry, facts: FactsInput): number {
   return turnFrameBytes + named + attached + bytesOf(recorded) + bytesOf(entry.core.meta);
 }
 
+/** More than JSON ever writes for a number or a word. */
+const plainBytesMax = 26;
+
+/** At least as many bytes as the value has as JSON, found without writing it. */
+function bytesAtMost(value: unknown): number {
+  // A character takes six bytes at most, where it is escaped.
+  if (typeof value === 'string') return 6 * value.length + 2;
+  if (typeof value !== 'object' || value === null) return plainBytesMax;
+  let bytes = 2;
+  if (Array.isArray(value)) {
+    for (const one of value) bytes += bytesAtMost(one) + 1;
+    return bytes;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(object)) bytes += 6 * name.length + 4 + bytesAtMost(object[name]);
+  return bytes;
+}
+
+/** Hardly any turn comes near the limits: that is seen without its bytes. */
+function isFarFromLimits(drafts: readonly Draft[], entry: ServiceEntry, facts: FactsInput) {
+  let bytes =
+    turnFrameBytes + listedCauses(entry).length * causeBytes + bytesAtMost(entry.core.meta);
+  for (const [name, fact] of Object.entries(facts))
+    bytes +=
+      name === 'attachments'
+        ? Object.keys(facts.attachments).length * contentNameBytes
+        : 2 * plainBytesMax + bytesAtMost(fact);
+  // The headers name the types once more.
+  for (const { type, data, content } of drafts)
+    bytes +=
+      2 * (type.length + eventFrameBytes) +
+      bytesAtMost(data) +
+      (content === undefined ? 0 : Object.keys(content).length * contentNameBytes);
+  return (
+    drafts.length <= limits.turnEventsMax &&
+    bytes <= limits.turnBytesMax &&
+    bytes + turnFrameBytes <= limits.recordBytesMax
+  );
+}
+
 /** DESIGN 3.2: a turn that no record can hold, all its contents in blobs, is found before it is sent. */
 function refuseTooLarge(drafts: readonly Draft[], entry: ServiceEntry, facts: FactsInput): void {
+  if (isFarFromLimits(drafts, entry, facts)) return;
   const events = drafts.reduce((sum, draft) => sum + draftBytes(draft), 0);
   const bytes = events + frameBytes(entry, facts);
   // The headers name the type of every event.
@@ -188,11 +229,9 @@ export function decideEntry(
   facts: FactsInput,
 ): readonly Draft[] {
   if (entry.core.status !== 'open' || standByOf(entry) !== undefined) return [];
-  return [
-    ...acknowledgements(logic, entry, facts.delivered),
-    ...refusals(entry, facts),
-    ...ofLogic(logic, entry, facts),
-  ];
+  const drafts = ofLogic(logic, entry, facts);
+  if (facts.delivered.length === 0 && facts.refused === undefined) return drafts;
+  return [...acknowledgements(logic, entry, facts.delivered), ...refusals(entry, facts), ...drafts];
 }
 
 export const causeAddresses = (entry: ServiceEntry): readonly string[] =>

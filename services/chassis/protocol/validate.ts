@@ -48,7 +48,10 @@ export function problemOfEvent(
 ): string | undefined {
   const schema = language.schemaOf(event.type, event.version);
   if (schema === undefined) return `event ${event.type} version ${event.version} has no schema`;
-  const validator = validatorOf(schema);
+  return problemBy(validatorOf(schema), event);
+}
+
+function problemBy(validator: ValidateFunction, event: EventRecord): string | undefined {
   const valid: boolean = validator(withoutReaders(event) as unknown);
   if (valid) return undefined;
   const first = validator.errors?.[0];
@@ -62,10 +65,11 @@ export function problemOfDraft(
   draft: Draft,
   language: Language = releaseLanguage,
 ): string | undefined {
-  const version = language.versionOf(draft.type) ?? 1;
-  const head = { type: draft.type, version, data: draft.data as JsonObject };
-  if (draft.content === undefined) return problemOfEvent(head, language);
+  const { type } = draft;
+  const version = language.versionOf(type) ?? 1;
+  const data = draft.data as JsonObject;
+  if (draft.content === undefined) return problemOfEvent({ type, version, data }, language);
   const content: Record<string, typeof sealedShape> = {};
   for (const name of Object.keys(draft.content)) content[name] = sealedShape;
-  return problemOfEvent({ ...head, content }, language);
+  return problemOfEvent({ type, version, data, content }, language);
 }
