@@ -76,6 +76,8 @@ export const limits = {
   checkpointsPerRound: 500,
   /** How long a session must have been quiet before a host packs it: packing and unpacking cost half a millisecond. */
   sessionIdleMs: 60_000,
+  /** Sessions that one look at a partition packs: thousands that fall quiet together must not hold up heartbeats. */
+  packedPerRound: 100,
   /** Inputs that a session remembers to know a repeat: its checkpoint holds them, however many come in a week. */
   rememberedInputsMax: 10_000,
   /** How long a watermark may stand still, more than `carryForwardRecords` behind, before that is an alarm. */

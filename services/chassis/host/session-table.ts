@@ -83,9 +83,13 @@ export class SessionTable {
     this.bySession.delete(session);
   }
 
-  /** Packs what has been quiet since then, in milliseconds since 1970. */
-  packIdle(quietSinceMs: number): void {
-    for (const slot of this.bySession.values()) this.packWhenIdle(slot, quietSinceMs);
+  /** Packs what has been quiet since then, in milliseconds since 1970; so many at most. */
+  packIdle(quietSinceMs: number, most = Number.POSITIVE_INFINITY): void {
+    const packedBefore = this.packed.size;
+    for (const slot of this.bySession.values()) {
+      if (this.packed.size - packedBefore >= most) return;
+      this.packWhenIdle(slot, quietSinceMs);
+    }
   }
 
   packWhenIdle(slot: Slot, quietSinceMs: number): void {

@@ -31,7 +31,7 @@ export class Upkeep {
     if (ownership.epochs.size > 0)
       table.unpackHolding(position - stretch, limits.checkpointsPerRound);
     this.checkpoints.round(table.slots(), { position, stretch });
-    this.packIdle(limits.sessionIdleMs);
+    this.packIdle(limits.sessionIdleMs, limits.packedPerRound);
   }
 
   /** A batch of the session has landed: checkpoints that waited for it. */
@@ -49,8 +49,8 @@ export class Upkeep {
   }
 
   /** Packs sessions that have been quiet so long: they take little memory, and wake when a record of theirs comes. */
-  packIdle(quietMs: number): void {
-    this.parts.table.packIdle(this.parts.ports.clock.nowMs() - quietMs);
+  packIdle(quietMs: number, most?: number): void {
+    this.parts.table.packIdle(this.parts.ports.clock.nowMs() - quietMs, most);
   }
 
   marks(services: readonly string[]): readonly Watermark[] {

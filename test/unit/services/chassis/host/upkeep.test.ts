@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { limits } from '../../../../../schemas/limits.ts';
 import { ClosedSessions } from '../../../../../services/chassis/host/closed-sessions.ts';
 import { SessionTable } from '../../../../../services/chassis/host/session-table.ts';
 import { Upkeep } from '../../../../../services/chassis/host/upkeep.ts';
@@ -34,7 +35,7 @@ function ending(sessions: number) {
       },
     },
   } as unknown as ConstructorParameters<typeof Upkeep>[1]);
-  return { table, upkeep, written: () => written };
+  return { table, upkeep, clock, written: () => written };
 }
 
 test('a host that ends checkpoints all that has moved, what is packed too', () => {
@@ -44,6 +45,19 @@ test('a host that ends checkpoints all that has moved, what is packed too', () =
   expect(written()).toBe(50);
   upkeep.checkpointAll(1_000);
   expect(written()).toBe(50);
+});
+
+test('thousands that fall quiet together are packed a part at a time: work waits for each look', () => {
+  const sessions = 2 * limits.packedPerRound + 20;
+  const { table, upkeep, clock } = ending(sessions);
+  clock.nowMs = () => Number.MAX_SAFE_INTEGER;
+  const packed: number[] = [];
+  for (let look = 0; look < 4; look += 1) {
+    upkeep.round();
+    packed.push(table.packedSize);
+  }
+  expect(packed).toEqual([100, 200, 220, 220]);
+  expect(table.size).toBe(sessions);
 });
 
 test('what there is no time for stays for the next host', () => {
