@@ -59,6 +59,8 @@ export const limits = {
   batchBytesMax: 450_000,
   /** Records a partition may queue in memory before its reader pauses. */
   partitionQueueMax: 5_000,
+  /** What a host wrote comes back to it sooner, or its partition is read again: some waits of a request that failed. */
+  unreadMsMax: 30_000,
   /** Goals of one partition on their way into their logs before reading waits: some requests of group commit. */
   goalsWritingMax: 2_000,
   goalsWritingBytesMax: 16_777_216,

@@ -7,6 +7,7 @@ import { Partition } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { whileAway } from './patience.ts';
 import type { HostPorts } from './ports.ts';
+import { UnreadWriting } from './unread-writing.ts';
 import type { Watermarks } from './watermarks.ts';
 import { windDown } from './wind-down.ts';
 
@@ -43,11 +44,13 @@ export class Assignments {
   private readonly halts: Halts;
   private readonly turns: LaneTurns;
   private readonly topics: KnownTopics;
+  private readonly unread: UnreadWriting;
   private looks = 0;
 
   constructor(parts: AssignmentParts) {
     this.parts = parts;
     this.topics = new KnownTopics(parts);
+    this.unread = new UnreadWriting(parts.ports);
     this.turns = new LaneTurns(parts.ports.clock);
     this.halts = new Halts(parts.ports, (at) => this.openAgain(at));
   }
@@ -219,6 +222,7 @@ export class Assignments {
   /** Now and then: partitions that are nobody's here are let go, and more rarely the topics are looked at. */
   tend(): void {
     this.dropIdle();
+    this.unread.look(this.values(), this.reader);
     this.looks += 1;
     if (this.looks % looksPerCheck !== 0) return;
     this.checkTopics().catch((thrown: unknown) => {

@@ -91,6 +91,11 @@ export class PartitionLog {
     return this.queue.empty && this.queue.expected >= this.writtenTo;
   }
 
+  /** So many records, at least, of what this host wrote last have not come back, though nothing waits to be taken. */
+  get unread(): number {
+    return this.queue.empty ? Math.max(0, this.writtenTo - this.queue.expected) : 0;
+  }
+
   get halted(): boolean {
     return this.queue.halted;
   }

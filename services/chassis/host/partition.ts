@@ -41,7 +41,7 @@ export class Partition {
   readonly closed: ClosedSessions;
   readonly ignored: IgnoredRecords;
   private readonly marks: ReadonlyMap<string, number>;
-  private readonly log: PartitionLog;
+  readonly log: PartitionLog;
   private readonly notice: StandByNotice;
   private claimed = false;
   private draining = false;
