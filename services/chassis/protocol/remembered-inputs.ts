@@ -1,4 +1,5 @@
 import { limits } from '../../../schemas/limits.ts';
+import { withMember } from '../effects/member.ts';
 
 /** Inputs that a session remembers, so that a repeat does not count (DESIGN 3.8). */
 
@@ -18,7 +19,7 @@ export type Remembered = Readonly<{
  * and of what is not only so many.
  */
 export function remember(core: Remembered, id: string, atMs: number): Remembered {
-  const inputs = { ...core.inputs, [id]: atMs };
+  const inputs = withMember(core.inputs, id, atMs);
   if (Object.keys(inputs).length <= pageMax) return { inputs };
   const isRecent = (page: Readonly<Record<string, number>>): boolean =>
     Object.values(page).some((oneMs) => oneMs > atMs - limits.dedupeHorizonMs);

@@ -1,6 +1,7 @@
 import type { EventAddress, SeenEvent } from '../../../schemas/event.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { ablated } from '../ablation.ts';
+import { withMember, withoutMember } from '../effects/member.ts';
 import { cancels, claimTypes, openings, outcomes } from './event-kinds.ts';
 import { type Language, releaseLanguage } from './language.ts';
 import type { InputBody, PlacedRecord, TurnBody } from './record.ts';
@@ -78,11 +79,6 @@ export function unknownSession(session: string): SessionCore {
 
 type Folding<B> = Readonly<{ record: PlacedRecord; body: B; language: Language }>;
 type Strange = Readonly<{ event: SeenEvent; strange: StrangeEvent }>;
-const without = <T>(members: Readonly<Record<string, T>>, key: string): Record<string, T> => {
-  const { [key]: _gone, ...rest } = members;
-  return rest;
-};
-
 const text = (data: JsonObject, name: string): string => String(data[name] ?? '');
 
 const lastOf = (core: SessionCore, record: PlacedRecord, atMs: number): SessionCore['last'] => ({
@@ -167,7 +163,7 @@ function settleCall(core: SessionCore, record: PlacedRecord, event: SeenEvent): 
   const call = core.calls[text(data, 'call')];
   const open = call?.claims.includes(text(data, 'claim')) === true;
   if (!open && !ablated('9f')) return ignore(core, 'late');
-  const settled = { ...core, calls: without(core.calls, text(data, 'call')) };
+  const settled = { ...core, calls: withoutMember(core.calls, text(data, 'call')) };
   return { core: moved(settled, record, event.atMs), events: [event] };
 }
 
@@ -180,7 +176,7 @@ function fireTimer(core: SessionCore, record: PlacedRecord, event: SeenEvent): C
   const early = event.atMs < Number(data['dueAtMs']);
   if ((!current && !ablated('10b')) || (early && !ablated('10a')))
     return ignore(core, 'superseded');
-  const fired = { ...core, timers: without(core.timers, timer) };
+  const fired = { ...core, timers: withoutMember(core.timers, timer) };
   return { core: moved(fired, record, event.atMs), events: [event] };
 }
 
@@ -214,13 +210,13 @@ function claimCall(core: SessionCore, event: SeenEvent): SessionCore {
     attempt: Number(data['attempt']),
     deadlineAtMs: Number(data['deadlineAtMs']),
   };
-  return { ...core, calls: { ...core.calls, [call]: state } };
+  return { ...core, calls: withMember(core.calls, call, state) };
 }
 
 function markUnknown(core: SessionCore, call: string): SessionCore {
   const state = core.calls[call];
   if (state === undefined) return core;
-  return { ...core, calls: { ...core.calls, [call]: { ...state, status: 'unknown' } } };
+  return { ...core, calls: withMember(core.calls, call, { ...state, status: 'unknown' }) };
 }
 
 /** What one event of a turn means to every reader. */
@@ -230,14 +226,14 @@ function foldTurnEvent(core: SessionCore, event: SeenEvent): SessionCore {
     case 'tool.unknown':
       return markUnknown(core, event.data.call);
     case 'model.denied':
-      return { ...core, calls: without(core.calls, event.data.call) };
+      return { ...core, calls: withoutMember(core.calls, event.data.call) };
     case 'timer.set': {
       const { record, index, service } = event;
       const setting = { record, index, service, dueAtMs: event.data.dueAtMs };
-      return { ...core, timers: { ...core.timers, [event.data.timer]: setting } };
+      return { ...core, timers: withMember(core.timers, event.data.timer, setting) };
     }
     case 'timer.cancelled':
-      return { ...core, timers: without(core.timers, event.data.timer) };
+      return { ...core, timers: withoutMember(core.timers, event.data.timer) };
     case 'decision.failed':
       return { ...core, failed: [...core.failed, event.data.service] };
     case 'session.closed':
