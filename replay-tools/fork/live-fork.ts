@@ -15,7 +15,7 @@ import {
   timersOf,
 } from '../../services/chassis/protocol/forked-past.ts';
 import { hashOf } from '../../services/chassis/protocol/hash.ts';
-import { inputId } from '../../services/chassis/protocol/ids.ts';
+import { goalLogId, inputId } from '../../services/chassis/protocol/ids.ts';
 import { type Setting, saysOf } from '../../services/chassis/protocol/pinned-changes.ts';
 import type { InputBody, PlacedRecord } from '../../services/chassis/protocol/record.ts';
 import { saltOf, sealEvent } from '../../services/chassis/protocol/seal.ts';
@@ -23,6 +23,7 @@ import { seen } from '../../services/chassis/protocol/seen-event.ts';
 import { type Happening, type History, textIn } from '../read/history.ts';
 import { isPlaced } from '../read/session.ts';
 import { refuseNoPoint } from './fork.ts';
+import { type ForkGoalLog, forkGoalLog } from './fork-goal-log.ts';
 import { answersContent, preparedAnswers, refuseOtherWays, type ToolAnswers } from './prepared.ts';
 
 /**
@@ -37,6 +38,8 @@ export type LiveFork = Readonly<{
   /** The input that opens it. */
   id: string;
   body: InputBody;
+  /** What opens its goal log, once it is there itself. */
+  goal: ForkGoalLog;
   /** Calls that were under way, and are asked for anew. */
   calls: number;
   changes: readonly string[];
@@ -173,6 +176,7 @@ async function dataOf(
     ...{ of, topic, partition, shiftMs, at: at.place, ...(await beginningOf(history)) },
     goalId: opened === undefined ? '' : textIn(opened, 'goalId'),
     lane: opened === undefined ? '' : textIn(opened, 'lane'),
+    goalLog: goalLogId(session),
     to: last?.offset ?? -1,
     last: last?.header.id ?? '',
     timers: [...timersOf(end, shiftMs)],
@@ -181,6 +185,13 @@ async function dataOf(
     placesAnew: true,
     ...(tools === undefined ? {} : { tools: tools.from }),
   };
+}
+
+/** How the goal was asked for. */
+function askedOf(history: History): Readonly<{ priority: string; source: string }> {
+  const opened = history.ofType('session.opened')[0];
+  if (opened === undefined) return { priority: '', source: '' };
+  return { priority: textIn(opened, 'priority'), source: textIn(opened, 'source') };
 }
 
 /**
@@ -201,7 +212,8 @@ export async function liveFork(
   const of = history.judged.source.session;
   const session = `ses_${hashOf(['live fork', of, at.address, nonce]).slice(0, 32)}`;
   const { tenant, labels } = history.judged.core.meta;
-  if (past.some(({ header }) => header.codec !== undefined)) seal?.(session, tenant);
+  if (past.some(({ header }) => header.codec !== undefined))
+    for (const log of [session, goalLogId(session)]) seal?.(log, tenant);
   const data = await dataOf(history, { at, past, session }, options);
   const answers = tools === undefined ? undefined : preparedAnswers(history, at, tools);
   const content = {
@@ -220,6 +232,7 @@ export async function liveFork(
     topic,
     id: inputId(session, ['forked']),
     body,
+    goal: forkGoalLog({ session, forked: data, ...askedOf(history) }, body),
     calls: data.calls.length,
     changes,
     ...(tools === undefined || answers === undefined

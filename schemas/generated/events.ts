@@ -666,6 +666,10 @@ receivedAtMs: number
  * How long the goal waits for a newer one of its key, which takes its place.
  */
 debounceMs?: number
+/**
+ * The session that is going on already is a live fork of this one: there is nothing to admit, and what people send it goes on to it.
+ */
+forkOf?: string
 }
 content?: {
 goal?: ContentV1
@@ -1969,6 +1973,10 @@ tools?: ("record" | "mock")
  * Places of pools stay with the session whose past it is: what waits or begins here asks anew.
  */
 placesAnew?: boolean
+/**
+ * The fork's own goal log: cancels, signals and answers of people come by it, and it hears of the end.
+ */
+goalLog?: string
 }
 content?: {
 settings?: ContentV1

@@ -2372,7 +2372,8 @@ export const eventSchemas: readonly JsonObject[] = [
   "description": "A goal arrived on the public topic; opens the goal log. A goal that cannot be accepted carries its problem.",
   "x-record": "input",
   "x-writers": [
-   "intake"
+   "intake",
+   "console"
   ],
   "type": "object",
   "additionalProperties": false,
@@ -2508,6 +2509,12 @@ export const eventSchemas: readonly JsonObject[] = [
       "type": "integer",
       "minimum": 1,
       "description": "How long the goal waits for a newer one of its key, which takes its place."
+     },
+     "forkOf": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The session that is going on already is a live fork of this one: there is nothing to admit, and what people send it goes on to it."
      }
     },
     "required": [
@@ -7425,6 +7432,12 @@ export const eventSchemas: readonly JsonObject[] = [
      "placesAnew": {
       "description": "Places of pools stay with the session whose past it is: what waits or begins here asks anew.",
       "type": "boolean"
+     },
+     "goalLog": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 128,
+      "description": "The fork's own goal log: cancels, signals and answers of people come by it, and it hears of the end."
      }
     },
     "required": [

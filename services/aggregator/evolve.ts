@@ -104,7 +104,9 @@ function forkedFrom(
   state: AggregatorState,
   { data }: SeenEvent<'session.forked'>,
 ): AggregatorState {
-  const goal = state.goal === null ? null : { ...state.goal, forkOf: data.of };
+  const { of: forkOf, goalLog } = data;
+  const own = goalLog === undefined ? {} : { goalLog };
+  const goal = state.goal === null ? null : { ...state.goal, forkOf, ...own };
   return { ...state, goal, usage: { inputTokens: 0, outputTokens: 0, costNanoUsd: 0 } };
 }
 

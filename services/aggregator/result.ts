@@ -12,7 +12,7 @@ import {
 import type { JsonObject } from '../../schemas/json.ts';
 import { limits } from '../../schemas/limits.ts';
 import { keysTopic, resultsTopic, sessionTopic } from '../../schemas/topics.ts';
-import { messageId } from '../chassis/protocol/ids.ts';
+import { goalLogId, messageId } from '../chassis/protocol/ids.ts';
 import type { DecideInput, Delivery, SessionMeta } from '../chassis/protocol/service-logic.ts';
 import { progressMessage } from './progress.ts';
 import type { AggregatorState, Ending, Goal } from './state.ts';
@@ -100,8 +100,8 @@ export function deliveriesOf(published: SeenEvent, meta: SessionMeta): readonly 
     id: messageId(session, ['result']),
     value: messageOf(published, meta),
   };
-  // A goal has ended with its own session, and a child with its own end, whatever forks come to.
-  if (forkOf !== undefined) return [message];
+  // A goal has ended with its own session, and a child with its own end, whatever forks come to: a fork tells its own log.
+  if (forkOf !== undefined && goalLog !== goalLogId(session)) return [message];
   const ended = event('session.ended', { session, status });
   const identity = ['ended', session];
   return [message, { to: 'log', topic: keysTopic, session: goalLog, identity, event: ended }];

@@ -94,7 +94,8 @@ function open(event: SeenEvent<'goal.received'>): GoalLog {
     kind: 'goal',
     received: event.data,
     contents,
-    phase: 'received',
+    // A live fork goes on already.
+    phase: event.data.forkOf === undefined ? 'received' : 'admitted',
     waiting: 0,
     cancel: null,
     ended: null,

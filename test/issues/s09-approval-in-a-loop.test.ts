@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { mocked } from '../../replay-tools/fork/answers.ts';
 import { forkAt } from '../../replay-tools/fork/fork.ts';
+import { goalLogId } from '../../services/chassis/protocol/ids.ts';
 import { ForkDesk } from '../support/live-forks.ts';
 import type { FakeModel } from '../support/memory-models.ts';
 import { MemoryWorld } from '../support/memory-world.ts';
@@ -113,4 +114,44 @@ test('a fork behind the rounds shares them all: nobody is asked again, and the e
   expect(startsOf(world, 'scripted/tester')).toBe(6);
   expect(startsOf(world, 'test.count')).toBe(1);
   expect(await desk.verified(session)).toMatchObject({ identical: true });
+});
+
+test('a fork between the rounds asks for itself, and what people answer and cancel reaches it', async () => {
+  const world = await MemoryWorld.start({ model, catalog: catalogWith(files) });
+  const people = new People(world);
+  const goal = world.publishGoal({ id: 'gate', goal: 'Release.', plan: 'careful' });
+  await people.answer(await people.asked(), { decision: 'denied' });
+  await world.clock.run(5_000);
+  const first = await people.asked();
+  await people.answer(first, { decision: 'granted' });
+  expect(await world.runUntilDone()).toBe(true);
+  const desk = new ForkDesk(world);
+  const was = await desk.historyOf(goal.session);
+  const [denied] = was.ofRecord(was.ofType('person.settled')[0]?.event.record ?? '');
+  if (denied === undefined) throw new Error('no first round');
+
+  const answered = await desk.fork(was, denied);
+  await world.clock.run(5_000);
+  const asked = await people.asked();
+  expect(asked).toMatchObject({ session: answered, question: 'May I release? (2)' });
+  await people.answer(asked, { decision: 'granted', by: 'bob' });
+  const went = await desk.ended(answered);
+  const own = (type: string) => went.entries.filter(({ event }) => event.type === type);
+  expect(own('person.answered').map(({ event }) => event.data)).toMatchObject([
+    { decision: 'granted', answeredBy: 'bob' },
+  ]);
+  expect(own('result.published')[0]?.event.data).toMatchObject({ status: 'completed' });
+  expect(await desk.verified(answered)).toMatchObject({ identical: true, complete: true });
+  const ofGoal = await desk.ended(goalLogId(answered));
+  expect(ofGoal.ofType('goal.ended')[0]?.event.data).toEqual({ status: 'completed' });
+  expect(await desk.verified(goalLogId(answered))).toMatchObject({ identical: true });
+
+  const stopped = await desk.fork(was, denied);
+  await world.clock.run(5_000);
+  expect(await people.asked()).toMatchObject({ session: stopped });
+  world.publishCancel(stopped);
+  const ends = (await desk.ended(stopped)).ofType('result.published');
+  expect(ends[0]?.event.data).toMatchObject({ status: 'cancelled' });
+  expect(people.open()).toEqual([]);
+  expect(startsOf(world, 'test.count')).toBe(1);
 });

@@ -32,12 +32,14 @@ export class ForkDesk {
     const { world } = this;
     const nowMs = world.clock.nowMs();
     const given = { settings: [], principal: 'sre', nonce: String(nowMs), nowMs, ...options };
-    const { session, topic, id, body } = await world.during(liveFork(history, at, given));
-    const partition = partitionOf(session, world.partitionCount(topic));
-    const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '' });
-    const record = { key: session, headers, value: world.codec.encode('input', body) };
-    await world.during(world.connect('sre').append({ topic, partition }, [record]));
-    return session;
+    const fork = await world.during(liveFork(history, at, given));
+    for (const { topic, session, id, body } of [fork, fork.goal]) {
+      const partition = partitionOf(session, world.partitionCount(topic));
+      const headers = headersOf(id, body, { batch: id, batchIndex: 0, traceparent: '' });
+      const record = { key: session, headers, value: world.codec.encode('input', body) };
+      await world.during(world.connect('sre').append({ topic, partition }, [record]));
+    }
+    return fork.session;
   }
 
   async verified(session: string) {

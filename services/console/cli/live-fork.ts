@@ -13,11 +13,11 @@ import { type BlobPort, createDirectoryBlobs } from '../../chassis/content/blobs
 import { type ContentKeys, contentCodec } from '../../chassis/content/content-keys.ts';
 import { sealContents, spillContents } from '../../chassis/content/spill.ts';
 import { LongreinError } from '../../chassis/errors.ts';
-import { createCodec, schemaIdOf } from '../../chassis/log/codec.ts';
+import { type Codec, createCodec, schemaIdOf } from '../../chassis/log/codec.ts';
 import { partitionOf } from '../../chassis/log/partition.ts';
 import { readPartition } from '../../chassis/log/partition-reader.ts';
 import type { LogPort } from '../../chassis/log/port.ts';
-import { headersOf } from '../../chassis/protocol/record.ts';
+import { headersOf, type InputBody } from '../../chassis/protocol/record.ts';
 import { blobDirOf, contentKeysOf } from './config.ts';
 import { withLog } from './log-client.ts';
 import type { Environment } from './terminal.ts';
@@ -43,12 +43,15 @@ async function codecLike(log: LogPort, fork: LiveFork) {
   );
 }
 
+type Places = Readonly<{ keys: ContentKeys; blobs: BlobPort; codec: Codec }>;
+
+type Opening = Readonly<{ topic: string; session: string; id: string; body: InputBody }>;
+
 async function append(
   log: LogPort,
-  fork: LiveFork,
-  { keys, blobs }: Readonly<{ keys: ContentKeys; blobs: BlobPort }>,
+  { topic, session, id, body }: Opening,
+  { keys, blobs, codec }: Places,
 ): Promise<void> {
-  const { topic, session, id, body } = fork;
   const partition = partitionOf(session, (await log.bounds(topic)).size);
   const seal = keys.sealOf(session);
   const sealed = seal === undefined ? {} : { codec: contentCodec };
@@ -56,8 +59,14 @@ async function append(
   // Recorded answers can be large, as contents of every record.
   const spilled = await spillContents(body, blobs, limits.contentInlineBytesMax, seal);
   const written = seal === undefined ? spilled : sealContents(spilled, seal);
-  const value = (await codecLike(log, fork)).encode('input', written);
+  const value = codec.encode('input', written);
   await log.append({ topic, partition }, [{ key: session, headers, value }]);
+}
+
+/** The fork, then its goal log: without the fork that one would wait for ever. */
+async function open(log: LogPort, fork: LiveFork, at: Omit<Places, 'codec'>): Promise<void> {
+  const codec = await codecLike(log, fork);
+  for (const opening of [fork, fork.goal]) await append(log, opening, { ...at, codec });
 }
 
 /** What is sealed there is not written open here. */
@@ -85,6 +94,6 @@ export async function openLiveFork(
     nonce: randomBytes(16).toString('hex'),
     nowMs: Date.now(),
   });
-  await withLog(environment, (log) => append(log, fork, { keys, blobs }));
+  await withLog(environment, (log) => open(log, fork, { keys, blobs }));
   return fork;
 }
