@@ -22,10 +22,13 @@ export type ModelWay = Readonly<{
   words?: readonly string[];
   takesMs?: number;
   outputTokens?: number;
+  /** How many tokens it says that the request had; ten if not given. */
+  inputTokens?: number;
   /** Answers whole, whatever was asked for. */
   plain?: boolean;
   /** A call of this tool is all that it ever answers. */
   tool?: string;
+  arguments?: object;
   /** Any other key is refused. */
   key?: string;
   /**
@@ -35,10 +38,16 @@ export type ModelWay = Readonly<{
   fault?: 'cut' | 'malformed' | 'silent' | 'slow' | 'garbled';
 }>;
 
-export type ModelWays = Readonly<Record<string, ModelWay>>;
+/** A message of the conversation, as it comes over the wire. */
+export type WireMessage = Readonly<{ role: string; content?: unknown }>;
 
-const usageOf = ({ outputTokens = 100 }: ModelWay) => ({
-  prompt_tokens: 10,
+/** One way for all requests for a model, or what it makes of what was said so far. */
+export type ModelWays = Readonly<
+  Record<string, ModelWay | ((said: readonly WireMessage[]) => ModelWay)>
+>;
+
+const usageOf = ({ outputTokens = 100, inputTokens = 10 }: ModelWay) => ({
+  prompt_tokens: inputTokens,
   completion_tokens: outputTokens,
 });
 
@@ -113,7 +122,8 @@ export class ProviderStub {
       call.endMs = performance.now();
     });
     if (request.url?.endsWith('/embeddings')) return embed(response, body['input'] as string[]);
-    const way = this.ways[model] ?? { status: 404 };
+    const known = this.ways[model] ?? { status: 404 };
+    const way = typeof known === 'function' ? known(messages as WireMessage[]) : known;
     const { key, status = 200, takesMs = 0 } = way;
     const isKnown = key === undefined || authorization === `Bearer ${key}`;
     if (status !== 200) await sleep(takesMs);
@@ -153,7 +163,8 @@ async function stream(response: ServerResponse, model: string, way: ModelWay): P
     if (fault === 'cut') return void setTimeout(() => response.destroy(), 50);
     if (fault === 'malformed') return void response.end('data: {"choices": [{"ind\n\n');
   }
-  const called = { name: tool, arguments: '{"said":"again"}' };
+  const { arguments: given = { said: 'again' } } = way;
+  const called = { name: tool, arguments: JSON.stringify(given) };
   const toolCalls = [{ index: 0, id: 'call-1', type: 'function', function: called }];
   if (tool !== undefined) response.write(chunk(model, { tool_calls: toolCalls }));
   const reason = tool === undefined ? 'stop' : 'tool_calls';

@@ -242,6 +242,8 @@ describe('a provider that fails', () => {
     expect(failures).toHaveLength(Math.max(1, requests));
     for (const one of failures)
       expect(one).toMatchObject({ code: fault.code, class: kind, costKnown: !maybePaid });
+    // Who reads the result must not take it for free.
+    expect(result.usage?.costKnown).toBe(maybePaid ? false : undefined);
     // Within what the policy gives it, and nothing stays open at the server.
     for (const { durationMs } of failures) expect(durationMs).toBeLessThan(modelTimeoutMs / 2);
     const calls = stub.of(fault.model.split('/')[1] ?? '');

@@ -22,7 +22,7 @@ const unruly = {
   command: process.execPath,
   args: [fixture],
   env: [],
-  startTimeoutMs: 10_000,
+  startTimeoutMs: 40_000,
   trusted: false,
 };
 
@@ -238,6 +238,21 @@ describe('a server that does not answer', () => {
     expect(errorOf(await running)).toMatchObject({ class: 'cancelled', retryable: false });
     const before = await call('say', {}, { signal: AbortSignal.abort(), definition: writing });
     expect(before).toMatchObject({ kind: 'failed', error: { class: 'cancelled' } });
+  });
+
+  it('is told that a call is cancelled', async () => {
+    const heard = join(directory, 'heard');
+    await tool.close();
+    tool = open({ servers: [{ ...unruly, args: [fixture, 'normal', heard] }] });
+    await call('say');
+    const cancel = new AbortController();
+    const running = call('hang', {}, { signal: cancel.signal });
+    setTimeout(() => cancel.abort(), 50);
+    expect(errorOf(await running).class).toBe('cancelled');
+    await vi.waitFor(
+      async () => expect(await readFile(heard, 'utf8')).toBe('started\nhanging\ncancelled hang\n'),
+      5_000,
+    );
   });
 
   it('may take as long as it likes while it tells of its progress', async () => {
