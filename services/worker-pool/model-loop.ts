@@ -65,8 +65,13 @@ function toolMessage(asked: ModelToolCall, made: ToolCallEntry | undefined): New
     failure === undefined
       ? (made?.result ?? null)
       : { error: failure.code, message: failure.message };
-  const head = { role: 'tool', toolCallId: asked.id, toolName: asked.name } as const;
-  return { ...head, result: told, isError: failure !== undefined };
+  return {
+    role: 'tool',
+    toolCallId: asked.id,
+    toolName: asked.name,
+    result: told,
+    isError: failure !== undefined,
+  };
 }
 
 function limit(code: string, kind: Failure['class'], message: string): Move {
