@@ -47,6 +47,12 @@ it('a base URL that is down is said at once', async () => {
   server = await startModelServer();
 });
 
+it('a base URL at a port that nobody may connect to is said as what it is', async () => {
+  const found = await check([], { LONGREIN_OPENAI_BASE_URL: 'http://127.0.0.1:6000/v1' });
+  expect(found).toMatchObject({ ok: false, fix: 'Correct the variable or unset it.' });
+  expect(found?.detail).toContain('LONGREIN_OPENAI_BASE_URL port 6000 is one that no HTTP client');
+});
+
 it('a missing key is said with its variable', async () => {
   const [found] = await checkModels({ LONGREIN_MODEL: 'anthropic/claude-sonnet-4-5' }, []);
   expect(found).toMatchObject({ ok: false, fix: 'Set ANTHROPIC_API_KEY to your key.' });
