@@ -1,5 +1,6 @@
 // Source: solace-agent-mesh 166, a reply after its time-out left two results in the conversation.
 import { expect, test } from 'vitest';
+import { limits } from '../../schemas/limits.ts';
 import type { ToolCall } from '../../services/chassis/effects/tool-port.ts';
 import type { ModelCallToMake } from '../../services/model-gateway/decide.ts';
 import type { FakeTool } from '../support/memory-effects.ts';
@@ -67,4 +68,35 @@ test('a reply 1 s after its task timed out is no result of the next attempt', as
   const reply = proof.all('tool.completed').at(-1);
   expect(reply?.data.call).toBe(proof.all('tool.requested')[0]?.data.call);
   expect((reply?.atMs ?? 0) - (timedOut?.atMs ?? 0)).toBe(1_000);
+});
+
+test('a reply 1 s after its call was lost to its deadline is kept as late, and the model is told of one result', async () => {
+  // The tool has five seconds; a host waits that much longer before it gives up what does not hear that it must stop.
+  const lostMs = 5_000 + limits.effectOverrunMs + limits.claimGraceMs;
+  const asked: ModelCallToMake[] = [];
+  const world = await MemoryWorld.start({
+    tools: {
+      'test.echo': (call, count) => {
+        hearNothing(call);
+        return { afterMs: count === 1 ? lostMs + 1_000 : 5, result: { said: `start ${count}` } };
+      },
+    },
+    model: (request) => {
+      asked.push(request);
+      const told = request.messages.some(({ role }) => role === 'tool');
+      // The reply comes while it thinks.
+      if (told) return { afterMs: 5_000, text: 'Heard.' };
+      return { text: '', calls: [{ name: 'test.echo', arguments: { said: 'one' } }] };
+    },
+  });
+  const goal = world.publishGoal({ id: 'ask', goal: 'Ask.', plan: 'ask' });
+  expect(await world.runUntilDone()).toBe(true);
+  expect(statusesOf(world)).toEqual({ ask: 'completed' });
+  const proof = await WorldProof.of(world, goal);
+  expect(proof.ignored('tool.completed')).toEqual({ late: 1 });
+  const results = asked.at(-1)?.messages.filter(({ role }) => role === 'tool');
+  expect(results).toMatchObject([{ result: { said: 'start 2' } }]);
+  const lost = proof.all('tool.claimed')[1];
+  const reply = proof.judged.records.find(({ ignored }) => ignored === 'late');
+  expect((reply?.record.body.atMs ?? 0) - (lost?.atMs ?? 0)).toBe(1_000);
 });

@@ -19,7 +19,8 @@ import { waitIn } from './memory-effects.ts';
 
 type Claim = SeenEvent<'model.claimed'>;
 
-export type FakeModelAnswer = Readonly<{ afterMs?: number }> &
+/** `deaf`: nothing ends it before it is done. */
+export type FakeModelAnswer = Readonly<{ afterMs?: number; deaf?: true }> &
   (
     | Readonly<{
         text: string;
@@ -87,7 +88,8 @@ async function played(
   if (request === undefined) return [failedModel({ code: 'CALL_NOT_MADE', retryable: false }), 0];
   const answer = parts.model({ ...request, model: claim.data.model }, parts.countOf());
   const afterMs = answer.afterMs ?? 20;
-  if (await waitIn(parts.clock, afterMs, signal)) {
+  const heard = answer.deaf === true ? new AbortController().signal : signal;
+  if (await waitIn(parts.clock, afterMs, heard)) {
     const retryable = signal.reason === 'deadline';
     return [failedModel({ code: 'MODEL_STOPPED', retryable }), 0];
   }

@@ -1,3 +1,4 @@
+// Hard edge 1b.3.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { SessionSource } from '../../../../replay-tools/read/source.ts';
 import {

@@ -1,3 +1,4 @@
+// Hard edge 1b.9.
 /** The money of a tenant's day over many sessions, partitions and hosts (DESIGN 7). */
 import { expect, test } from 'vitest';
 import type { EventType } from '../../../../schemas/event.ts';

@@ -1,3 +1,4 @@
+// Hard edge 1b.13.
 import { describe, expect, test } from 'vitest';
 import { allLogics, lookupIn } from '../../../../../replay-tools/verify/logics.ts';
 import { reportLines } from '../../../../../replay-tools/verify/report-text.ts';

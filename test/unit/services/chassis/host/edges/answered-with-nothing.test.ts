@@ -1,3 +1,4 @@
+// Hard edge 1b.14.
 import { expect, test } from 'vitest';
 import { event } from '../../../../../../schemas/event.ts';
 import { limits } from '../../../../../../schemas/limits.ts';

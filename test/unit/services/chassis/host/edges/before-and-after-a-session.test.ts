@@ -1,3 +1,4 @@
+// Hard edge 1b.9.
 import { expect, test } from 'vitest';
 import { readOpenSessions } from '../../../../../../replay-tools/read/open-sessions.ts';
 import { type Draft, event, type InputEventType, text } from '../../../../../../schemas/event.ts';

@@ -1,3 +1,4 @@
+// Hard edge 1b.11.
 import { expect, test } from 'vitest';
 import { CounterWorld, granted, sessionIn } from '../../../../../support/counter-world.ts';
 import { cancel } from '../../../../../support/placed-record.ts';

@@ -1,3 +1,4 @@
+// Hard edges 1b.8, 1b.9.
 import { describe, expect, test } from 'vitest';
 import { sessionTopic } from '../../../../../../schemas/topics.ts';
 import type { LogRecord } from '../../../../../../services/chassis/log/port.ts';

@@ -1,3 +1,4 @@
+// Hard edge 1b.5.
 import { expect, test } from 'vitest';
 import { CounterWorld, granted, sent, sessionIn } from '../../../../../support/counter-world.ts';
 

@@ -1,3 +1,4 @@
+// Hard edge 1b.10.
 import { expect, test } from 'vitest';
 import { CounterWorld, pinged, sessionIn, timerMs } from '../../../../../support/counter-world.ts';
 

@@ -1,3 +1,4 @@
+// Hard edge 1b.12.
 import { describe, expect, test } from 'vitest';
 import { event } from '../../../../../../schemas/event.ts';
 import { deadLettersTopic, presenceTopic } from '../../../../../../schemas/topics.ts';

@@ -1,3 +1,4 @@
+// Hard edge 1b.1.
 import { expect, test } from 'vitest';
 import { limits } from '../../../../../../schemas/limits.ts';
 import { presenceTopic } from '../../../../../../schemas/topics.ts';

@@ -1,3 +1,4 @@
+// Hard edge 1b.15.
 import { expect, test } from 'vitest';
 import { limits } from '../../../../../../schemas/limits.ts';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';

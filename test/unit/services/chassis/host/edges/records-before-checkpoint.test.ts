@@ -1,3 +1,4 @@
+// Hard edge 1b.4.
 import { describe, expect, test } from 'vitest';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';
 import { CounterWorld, partitions, sent, topic } from '../../../../../support/counter-world.ts';

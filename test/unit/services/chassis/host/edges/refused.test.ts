@@ -1,3 +1,4 @@
+// Hard edge 1b.2.
 import { describe, expect, test } from 'vitest';
 import type { AppendFault } from '../../../../../../services/chassis/log/memory/memory-network.ts';
 import { partitionOf } from '../../../../../../services/chassis/log/partition.ts';

@@ -1,3 +1,4 @@
+// Hard edge 1b.8.
 import { expect, test } from 'vitest';
 import type { Draft } from '../../../../../../schemas/event.ts';
 import { resultsTopic, sessionTopic } from '../../../../../../schemas/topics.ts';

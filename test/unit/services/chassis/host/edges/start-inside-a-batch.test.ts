@@ -1,3 +1,4 @@
+// Hard edge 1b.6.
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../../../../schemas/json.ts';
 import { watermarksTopic } from '../../../../../../schemas/topics.ts';

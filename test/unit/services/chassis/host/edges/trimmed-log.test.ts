@@ -1,3 +1,4 @@
+// Hard edge 1b.7.
 import { describe, expect, test } from 'vitest';
 import {
   serviceKey,
