@@ -98,5 +98,5 @@ test('a reply 1 s after its call was lost to its deadline is kept as late, and t
   expect(results).toMatchObject([{ result: { said: 'start 2' } }]);
   const lost = proof.all('tool.claimed')[1];
   const reply = proof.judged.records.find(({ ignored }) => ignored === 'late');
-  expect((reply?.record.body.atMs ?? 0) - (lost?.atMs ?? 0)).toBe(1_000);
+  expect((reply?.record.body?.atMs ?? 0) - (lost?.atMs ?? 0)).toBe(1_000);
 });
