@@ -27,6 +27,8 @@ const lookMs = 20;
  * something is known to be due.
  */
 export function lookOver(sessions: readonly string[], parts: Parts): void {
+  // Before anybody is in a hurry: who is decided first sends what is open.
+  if (ablated('12c')) for (const one of sessions) parts.table.get(one)?.forgetDeliveries();
   const untilMs = parts.clock.nowMs() + hurryMsMax;
   const begin = (): void => {
     if (parts.caution.hurries && parts.clock.nowMs() < untilMs) parts.clock.after(lookMs, begin);
@@ -43,7 +45,6 @@ function lookOverSlices(sessions: readonly string[], parts: Parts): void {
     timers.rearm(slot);
     if (ablated('7b')) slot.forgetCauses();
     else settler.kick(slot);
-    if (ablated('12c')) slot.forgetDeliveries();
     settle(session);
     table.packWhenIdle(slot, clock.nowMs() - limits.sessionIdleMs);
   }
