@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { checkRun } from './checkers/checkers.ts';
 import { factsOnce } from './checkers/facts-once.ts';
 import { goalsGoOn } from './checkers/goals-go-on.ts';
 import { noToy } from './checkers/no-toy.ts';
@@ -137,6 +138,18 @@ test('all sessions of a tenant may not spend more than its day allows', () => {
   const calm = { ...run, schedule: { ...run.schedule, actions: [] } };
   const { history } = withHistory({ lines: outcomes });
   expect(spendInDay({ ...calm, history })).toHaveLength(1);
+});
+
+test('a run that was broken off is found, and what its log says is found as well', async () => {
+  const nothing = { ledger: [], lines: [], trims: [], coverage: new Map(), poisoned: new Set() };
+  const history = { lines: [], sessions: new Map(), strange: new Set() };
+  const calm = { ...run.schedule, actions: [] };
+  const away = { ...nothing, history, runaway: true, fatal: [new Error('x')], schedule: calm };
+  const found = await checkRun(away as unknown as Run);
+  expect(found.map(({ rule }) => rule)).toEqual([
+    'a run comes to its end',
+    'nothing fails that the faults do not explain',
+  ]);
 });
 
 test('a schedule that leaves no host has its zombie all the same (seed 537)', async () => {

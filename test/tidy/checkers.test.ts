@@ -44,6 +44,7 @@ test('the simulation has its checkers, and they have rules', () => {
 test('every checker is shown what it is there for', () => {
   const isShown = ({ path, rule }: (typeof rules)[number]): boolean => {
     if (broken.includes(`'${rule}'`) || broken.includes(`"${rule}"`)) return true;
+    if (byHand.some(({ text }) => text.includes(`'${rule}'`))) return true;
     const own = named.filter((one) => one.path === path);
     return (
       own.length > 0 && own.every(({ name }) => byHand.some(({ text }) => isFedBy(text, name)))
