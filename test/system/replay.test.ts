@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sessionId } from '../../services/chassis/protocol/ids.ts';
 import { cliIn } from '../support/cli-process.ts';
 import { temporaryCatalog } from '../support/document-files.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
@@ -41,6 +42,23 @@ inputs:
   to: { type: string, description: An address. }
 tasks:
   - { id: muse, pool: test, agent: muser, input: { to: =inputs.to }, attemptsMax: 1 }
+output: { kind: collect }
+`,
+  'agents/gate.yaml': `kind: procedure
+name: gate
+version: 1.0.0
+description: Asks a person.
+role: tester
+tools: [ask_person]
+steps: [{ id: ask, tool: ask_person, arguments: { question: May it go out? } }]
+output: =steps.ask.answer
+person: { to: on-call }
+`,
+  'plans/gate.yaml': `name: gate
+version: 1.0.0
+description: One task that waits for a person.
+tasks:
+  - { id: gate, pool: test, agent: gate }
 output: { kind: collect }
 `,
   'models.yaml': 'muser: scripted/muser\n',
@@ -234,6 +252,49 @@ describe('a fork whose models alone are live', () => {
     expect(outcome?.data).toMatchObject({ tool: 'test.echo', isolation: 'record' });
     expect(events.map(({ type }) => type)).toContain('model.requested');
     const again = await replayed('verify', String(made.document['session']));
+    expect(again.document).toMatchObject({ identical: true, complete: true });
+  });
+});
+
+describe('a fork that asks people', () => {
+  type Asked = Readonly<{ session: string; approval: string }>;
+  const askedBy = async (session: string): Promise<Asked | undefined> => {
+    const { stdout } = await cli('approvals', 'list', '--json');
+    const { approvals } = JSON.parse(stdout) as { approvals: readonly Asked[] };
+    return approvals.find((one) => one.session === session);
+  };
+  const answer = async (session: string, text: string): Promise<void> => {
+    const asked = async () => (await askedBy(session))?.approval ?? '';
+    await expect.poll(asked, { timeout: 60_000, interval: 1_000 }).not.toBe('');
+    const { code, stderr } = await cli('approvals', 'answer', await asked(), text);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  };
+
+  it('is answered by itself, whatever the other session was told', async () => {
+    const goal = await desk.submit({ plan: 'gate' });
+    const session = sessionId('default', '', goal);
+    await answer(session, 'not today');
+    expect((await desk.result(goal)).status).toBe('completed');
+    await logs.closed(session);
+    const { document } = await replayed('show', session, '--kind', 'person.asked');
+    const [asked] = document['events'] as unknown as { offset: number; index: number }[];
+    const live = ['--tools', 'live', '--models', 'live'];
+    const made = await replayed(
+      'fork',
+      session,
+      '--at',
+      `${asked?.offset}.${asked?.index}`,
+      ...live,
+    );
+    const fork = String(made.document['session']);
+    await answer(fork, 'go on');
+    const { events } = await logs.closed(fork);
+    const told = events.find(({ type }) => type === 'person.settled');
+    expect(told?.data).toMatchObject({ outcome: 'answered', decision: 'answered' });
+    expect(JSON.stringify(events.find(({ type }) => type === 'session.completed'))).toContain(
+      'go on',
+    );
+    const again = await replayed('verify', fork);
     expect(again.document).toMatchObject({ identical: true, complete: true });
   });
 });
