@@ -276,14 +276,14 @@ describe('a fork that asks people', () => {
     await answer(session, 'not today');
     expect((await desk.result(goal)).status).toBe('completed');
     await logs.closed(session);
-    const { document } = await replayed('show', session, '--kind', 'person.asked');
-    const [asked] = document['events'] as unknown as { offset: number; index: number }[];
+    const { document } = await replayed('show', session, '--kind', 'task.scheduled');
+    const [begun] = document['events'] as unknown as { offset: number; index: number }[];
     const live = ['--tools', 'live', '--models', 'live'];
     const made = await replayed(
       'fork',
       session,
       '--at',
-      `${asked?.offset}.${asked?.index}`,
+      `${begun?.offset}.${begun?.index}`,
       ...live,
     );
     const fork = String(made.document['session']);
