@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { InvariantError } from '../chassis/errors.ts';
+import { InvariantError, LongreinError } from '../chassis/errors.ts';
 import { columnNames, encodeRow } from './columns.ts';
 import { insertFailure } from './insert-failure.ts';
+import { restoreLostRows } from './lost-rows.ts';
 import type { EventRow } from './row.ts';
 
 /** The table `longrein.events` as the sink writes it. */
@@ -14,6 +15,11 @@ export type EventTable = Readonly<{
    * `EVENT_ROW_INVALID` (names the row), `EVENT_STORE_REFUSED`.
    */
   insertBatch(rows: readonly EventRow[], token: string): Promise<void>;
+  /**
+   * Of rows that were inserted more than once: writes what the database dropped as a repetition and does not have. Answers
+   * how many rows that were. Throws as `insertBatch` does.
+   */
+  restoreLost(rows: readonly EventRow[]): Promise<number>;
 }>;
 
 /**
@@ -34,7 +40,8 @@ const settings = {
 } as const;
 
 const names = columnNames.join(', ');
-const statement = `INSERT INTO longrein.events (${names}) FORMAT JSONCompactEachRow`;
+const statementFor = (table: string): string =>
+  `INSERT INTO ${table} (${names}) FORMAT JSONCompactEachRow`;
 
 type Part = { rows: EventRow[]; lines: string[]; bytes: number };
 
@@ -44,7 +51,18 @@ export function createEventTable(client: ClickHouseClient): EventTable {
     async insertBatch(rows, token) {
       if (token === '') throw new InvariantError('A batch of events needs a deduplication token');
       for (const [number, part] of partsOf(rows).entries()) {
-        await insertPart(client, part, number === 0 ? token : `${token}/${number}`);
+        const name = number === 0 ? token : `${token}/${number}`;
+        await insertPart(client, part, { table: 'longrein.events', token: name });
+      }
+    },
+    async restoreLost(rows) {
+      try {
+        return await restoreLostRows(client, rows, async (missing, table) => {
+          for (const [number, part] of partsOf(missing).entries())
+            await insertPart(client, part, { table, token: String(number) });
+        });
+      } catch (thrown) {
+        throw thrown instanceof LongreinError ? thrown : insertFailure(thrown, rows);
       }
     },
   };
@@ -67,10 +85,14 @@ function partsOf(rows: readonly EventRow[]): readonly Part[] {
   return parts;
 }
 
-async function insertPart(client: ClickHouseClient, part: Part, token: string): Promise<void> {
+async function insertPart(
+  client: ClickHouseClient,
+  part: Part,
+  { table, token }: Readonly<{ table: string; token: string }>,
+): Promise<void> {
   try {
     const { stream } = await client.exec({
-      query: statement,
+      query: statementFor(table),
       values: Readable.from([Buffer.from(part.lines.join(''))], { objectMode: false }),
       clickhouse_settings: { ...settings, insert_deduplication_token: token },
     });

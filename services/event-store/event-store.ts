@@ -218,7 +218,8 @@ class EventStoreService implements EventStore {
           failed = this.sources.failed(state, { from, to });
           return rows;
         };
-        const insertion = { token: tokenOf(state, { from, to }), rows: read, signal };
+        const token = tokenOf(state, { from, to });
+        const insertion = { token, rows: read, signal, again: attempt > 1 };
         const rows = await this.inserter.store(insertion).catch(undefinedAtEnd);
         // The process ends before it is stored: whoever owns the log next fixes the same range again.
         if (rows === undefined) return undefined;

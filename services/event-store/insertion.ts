@@ -12,6 +12,8 @@ export type Insertion = Readonly<{
    * `shutdown` ends it between two attempts, `cancelled` because somebody else stored the range.
    */
   signal: AbortSignal;
+  /** Somebody may have inserted it before, and not have heard what became of that. */
+  again?: boolean;
 }>;
 
 export type InserterParts = Readonly<{
@@ -56,6 +58,7 @@ export function createInserter(parts: InserterParts): Inserter {
             if (isOver(insertion.signal)) return;
             const startedMs = parts.clock.nowMs();
             await parts.table.insertBatch(batch, insertion.token);
+            if (attempt > 1 || insertion.again === true) await restoreLost(parts, insertion, batch);
             parts.onInserted?.(parts.clock.nowMs() - startedMs);
           });
           if (attempt > 1)
@@ -70,6 +73,17 @@ export function createInserter(parts: InserterParts): Inserter {
       }
     },
   };
+}
+
+/** The engine may have been killed in an insert of before. */
+async function restoreLost(
+  { table, logger }: InserterParts,
+  { token }: Insertion,
+  rows: readonly EventRow[],
+): Promise<void> {
+  const lost = await table.restoreLost(rows);
+  if (lost > 0)
+    logger.warn({ range: token, rows: lost }, 'rows that the engine lost: written again');
 }
 
 /** Whether another claim has stored the range. Throws when the process ends. */

@@ -52,7 +52,10 @@ export class FakeTable {
   }
 
   of(from: string): EventTable {
-    return { insertBatch: (rows, token) => this.insert({ rows, token, from }) };
+    return {
+      insertBatch: (rows, token) => this.insert({ rows, token, from }),
+      restoreLost: async () => 0,
+    };
   }
 
   get rows(): readonly EventRow[] {

@@ -167,7 +167,10 @@ function gateway(world: ServiceWorld, ports: HostPorts): BuiltService {
   return { hosted, companion };
 }
 
-const nothingKept: EventTable = { insertBatch: async () => undefined };
+const nothingKept: EventTable = {
+  insertBatch: async () => undefined,
+  restoreLost: async () => 0,
+};
 
 /** An event store over the table of the world. */
 const playedEventStore =

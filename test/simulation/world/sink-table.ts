@@ -34,7 +34,11 @@ export class SinkTable {
 
   /** As one process sees it. */
   of(process: Process): EventTable {
-    return { insertBatch: (rows, token) => gated(process, this.#insert(rows, token)) };
+    return {
+      insertBatch: (rows, token) => gated(process, this.#insert(rows, token)),
+      // What this one takes for stored, it has.
+      restoreLost: () => gated(process, Promise.resolve(0)),
+    };
   }
 
   async #insert(rows: readonly EventRow[], token: string): Promise<void> {

@@ -124,7 +124,8 @@ test('20,000 events of a kilobyte are stored exactly, and the next one is there 
     await database.table.insertBatch(rows, token);
     inserted += rows.length;
   };
-  const store = createEventStore({ ports, ...database, table: { insertBatch }, onFatal });
+  const table = { ...database.table, insertBatch };
+  const store = createEventStore({ ports, ...database, table, onFatal });
   const options = { name: 'one', release: '0.0.0-test', services: [store], ports };
   const host = new Host({ ...options, housekeepingMs: 1_000, onFatal });
   store.attach(host);
