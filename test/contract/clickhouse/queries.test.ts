@@ -13,7 +13,7 @@ import {
  * Every ready question on the sample data, against LONGREIN_CLICKHOUSE_URL or the embedded engine.
  * `LONGREIN_GOLDEN=write` writes the answers anew.
  */
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const goldenPath = new URL('../../fixtures/queries/golden.json', import.meta.url);
 const untilMs = Date.UTC(2026, 2, 1);
@@ -92,6 +92,26 @@ async function answerOf(name: string): Promise<Golden[string]> {
   return { rows: rows.length, first: rows.slice(0, 6) };
 }
 
+/**
+ * Sketches of quantiles depend on the order in which parts were merged, which the engine does when it likes: their numbers
+ * are held to a fiftieth.
+ */
+function nearly(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(nearly);
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, nearly(one)]));
+  if (typeof value === 'number') return closeTo(value);
+  const isNumber = typeof value === 'string' && value !== '' && Number.isFinite(Number(value));
+  return isNumber ? { asymmetricMatch: (other: unknown) => isNear(Number(other), value) } : value;
+}
+
+const isNear = (one: number, other: unknown): boolean =>
+  Math.abs(one - Number(other)) <= Math.abs(Number(other)) / 50;
+
+const closeTo = (value: number) => ({
+  asymmetricMatch: (other: unknown) => typeof other === 'number' && isNear(other, value),
+});
+
 describe('ready questions', () => {
   const queries = readReadyQueries();
   const golden = JSON.parse(readFileSync(goldenPath, 'utf8')) as Golden;
@@ -101,9 +121,10 @@ describe('ready questions', () => {
     for (const { title, name } of queries) expect(title, name).toMatch(/^[A-Z].+\.$/);
   });
 
-  test.each(queries.map(({ name }) => name))('%s', (name) => {
+  test.each(queries.map(({ name, sql }) => [name, sql]))('%s', (name, sql) => {
     expect(answers[name]?.rows, 'an answer without rows proves nothing').toBeGreaterThan(0);
-    expect(answers[name]).toEqual(golden[name]);
+    const isSketched = sql.includes('TDigest');
+    expect(answers[name]).toEqual(isSketched ? nearly(golden[name]) : golden[name]);
   });
 });
 
