@@ -1,5 +1,5 @@
 import { type DataOf, event } from '../../schemas/event.ts';
-import { keysTopic } from '../../schemas/topics.ts';
+import { keysTopic, lanes } from '../../schemas/topics.ts';
 import { goalLogId, inputId } from '../../services/chassis/protocol/ids.ts';
 import type { InputBody } from '../../services/chassis/protocol/record.ts';
 import { saltOf, sealEvent } from '../../services/chassis/protocol/seal.ts';
@@ -18,8 +18,6 @@ type About = Readonly<{
   source: string;
 }>;
 
-const priorities = ['high', 'normal', 'bulk'] as const;
-
 /** What opens the log; `body` is the opening of the fork itself. */
 export function forkGoalLog(
   { session, forked, priority, source }: About,
@@ -29,7 +27,7 @@ export function forkGoalLog(
   const { of, goalId, lane, topic, partition, to } = forked;
   const data: DataOf<'goal.received'> = {
     ...{ goalId, source, session, lane, forkOf: of, receivedAtMs: body.atMs },
-    priority: priorities.find((one) => one === priority) ?? 'normal',
+    priority: lanes.find((one) => one === priority) ?? 'normal',
     origin: { topic, partition, offset: to },
   };
   return {

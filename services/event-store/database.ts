@@ -4,6 +4,7 @@ import type { Logger } from '../chassis/host/ports.ts';
 import { createEventTable, type EventTable } from './clickhouse.ts';
 import type { EventStoreConfig } from './config.ts';
 import { insertFailure } from './insert-failure.ts';
+import { dropLeftovers } from './lost-rows.ts';
 import { migrate } from './migrations.ts';
 import { type PoolNow, readPoolsNow } from './pools-now.ts';
 
@@ -52,6 +53,7 @@ async function prepare(
 ): Promise<void> {
   try {
     await migrate(client, logger, undefined, { replicated: config.replicated });
+    await dropLeftovers(client);
   } catch (thrown) {
     if (thrown instanceof LongreinError) throw thrown;
     const { code, message, fix, retryable } = insertFailure(thrown, []);

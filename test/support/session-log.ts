@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SeenEvent } from '../../schemas/event.ts';
+import type { EventType, SeenEvent } from '../../schemas/event.ts';
 import type { LogRecord } from '../../services/chassis/log/port.ts';
 import { type AcceptanceState, accept } from '../../services/chassis/protocol/acceptance.ts';
 import { parseHeader, type RecordBody } from '../../services/chassis/protocol/record.ts';
@@ -10,6 +10,7 @@ import {
 } from '../../services/chassis/protocol/session-core.ts';
 import type { LiveStack } from './live-stack.ts';
 import { jsonOf, TopicTail } from './topic-tail.ts';
+import * as work from './work-fixtures.ts';
 
 /** What counts of a session, read from its log by the rules that every reader follows. */
 export type SessionLog = Readonly<{
@@ -17,6 +18,15 @@ export type SessionLog = Readonly<{
   status: SessionCore['status'];
   records: readonly LogRecord[];
 }>;
+
+export const eventsOf = <T extends EventType>({ events }: SessionLog, type: T): SeenEvent<T>[] =>
+  work.eventsOf(events, type);
+
+/** For `SessionLogs.until`: whether so many of these events count by now. */
+export const has =
+  (type: EventType, count = 1) =>
+  (log: SessionLog): boolean =>
+    eventsOf(log, type).length >= count;
 
 function fold(partition: readonly LogRecord[], session: string): SessionLog {
   const acceptance: AcceptanceState = {};

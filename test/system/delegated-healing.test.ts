@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { EventType, SeenEvent } from '../../schemas/event.ts';
 import { poolsTopic } from '../../schemas/topics.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../../services/chassis/log/port.ts';
@@ -13,7 +12,7 @@ import { temporaryCatalog } from '../support/document-files.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { examples, stackUnderTest } from '../support/live-stack.ts';
-import { type SessionLog, SessionLogs } from '../support/session-log.ts';
+import { eventsOf, has, type SessionLog, SessionLogs } from '../support/session-log.ts';
 import { expectVerified } from '../support/session-proof.ts';
 
 /**
@@ -128,13 +127,6 @@ beforeEach(() => {
 
 /** A busy machine takes its time. */
 const patienceMs = 180_000;
-
-const eventsOf = <T extends EventType>({ events }: SessionLog, type: T): SeenEvent<T>[] =>
-  events.filter((event) => event.type === type) as unknown as SeenEvent<T>[];
-const has =
-  (type: EventType) =>
-  (at: SessionLog): boolean =>
-    eventsOf(at, type).length > 0;
 
 async function begin(holds: (log: SessionLog) => boolean, named = 'have-counted') {
   const id = await desk.submit({ plan: named });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type EventType, type SeenEvent, textOf } from '../../schemas/event.ts';
+import { textOf } from '../../schemas/event.ts';
 import { poolsTopic } from '../../schemas/topics.ts';
 import { createKafkaLog } from '../../services/chassis/log/kafka/kafka-log.ts';
 import type { LogPort } from '../../services/chassis/log/port.ts';
@@ -13,7 +13,7 @@ import { filesOfDocument, temporaryCatalog } from '../support/document-files.ts'
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { examples, stackUnderTest } from '../support/live-stack.ts';
-import { type SessionLog, SessionLogs } from '../support/session-log.ts';
+import { eventsOf, has, type SessionLog, SessionLogs } from '../support/session-log.ts';
 import { expectVerified } from '../support/session-proof.ts';
 
 /**
@@ -64,20 +64,12 @@ beforeEach(() => {
 /** A busy machine takes its time. */
 const patienceMs = 90_000;
 
-const eventsOf = <T extends EventType>({ events }: SessionLog, type: T): SeenEvent<T>[] =>
-  events.filter((event) => event.type === type) as unknown as SeenEvent<T>[];
-
 /** Submits the goal and waits until its log holds what is asked for. */
 async function begin(holds: (log: SessionLog) => boolean, plan = 'count-stock') {
   const id = await desk.submit({ plan });
   const session = sessionId('default', '', id);
   return { id, session, log: await logs.until(session, holds, patienceMs) };
 }
-
-const has =
-  (type: EventType, count = 1) =>
-  (at: SessionLog): boolean =>
-    eventsOf(at, type).length >= count;
 
 async function end({ id, session }: Readonly<{ id: string; session: string }>) {
   const result = await desk.result(id, patienceMs);

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bodyOf, type EventType, type SeenEvent, textOf } from '../../schemas/event.ts';
+import { bodyOf, textOf } from '../../schemas/event.ts';
 import { sessionId } from '../../services/chassis/protocol/ids.ts';
 import { temporaryCatalog } from '../support/document-files.ts';
 import { GoalDesk } from '../support/goal-desk.ts';
 import { LiveHost } from '../support/live-hosts.ts';
 import { examples, stackUnderTest } from '../support/live-stack.ts';
-import { type SessionLog, SessionLogs } from '../support/session-log.ts';
+import { eventsOf, type SessionLog, SessionLogs } from '../support/session-log.ts';
 import { expectVerified } from '../support/session-proof.ts';
 
 /**
@@ -89,8 +89,6 @@ afterAll(async () => {
 /** A busy machine takes its time. */
 const patienceMs = 180_000;
 
-const eventsOf = <T extends EventType>({ events }: SessionLog, type: T): SeenEvent<T>[] =>
-  events.filter((event) => event.type === type) as unknown as SeenEvent<T>[];
 const toolsOf = (at: SessionLog) => eventsOf(at, 'tool.requested').map(({ data }) => data.tool);
 
 async function begin(name: string) {

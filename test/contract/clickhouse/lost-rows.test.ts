@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { createEventTable } from '../../../services/event-store/clickhouse.ts';
 import { createInserter } from '../../../services/event-store/insertion.ts';
+import { dropLeftovers } from '../../../services/event-store/lost-rows.ts';
 import { migrate } from '../../../services/event-store/migrations.ts';
 import { sampleRows } from '../../../services/event-store/sample/sample.ts';
 import { quietClient, startEmbeddedClickHouse } from '../../support/embedded-clickhouse.ts';
@@ -19,6 +20,7 @@ const counts = `SELECT count() AS rows, uniqExact(k_offset, event_index) AS even
   (SELECT toString(sum(cost_nano_usd)) FROM longrein.costs_hourly) AS cost,
   (SELECT count() FROM longrein.calls_thin) AS calls
   FROM longrein.events`;
+const leftovers = `SELECT name FROM system.tables WHERE database = 'longrein_again'`;
 
 test('rows that the engine takes for stored and has lost are written again, past its rollups', async () => {
   const all = sampleRows({ untilMs: Date.UTC(2026, 2, 1), days: 2, sessionsPerDay: 6 });
@@ -48,11 +50,14 @@ test('rows that the engine takes for stored and has lost are written again, past
   expect(logger.lines).toMatchObject([{ level: 'warn', fields: { range: 'range', rows: 5 } }]);
   await inserter.store({ ...range, again: true });
   expect(await read()).toEqual(before);
-  const left = await client.query({
-    query: `SELECT count() AS n FROM system.tables WHERE name LIKE 'events_again%'`,
-    format: 'JSONEachRow',
-  });
-  expect(await left.json()).toMatchObject([{ n: 0 }]);
+  const left = async (): Promise<unknown[]> =>
+    (await client.query({ query: leftovers, format: 'JSONEachRow' })).json();
+  expect(await left()).toEqual([]);
+  await client.command({ query: 'CREATE TABLE longrein_again.killed AS longrein.events' });
+  await dropLeftovers(client);
+  expect(await left()).toEqual([{ name: 'killed' }]);
+  await dropLeftovers(client, 0);
+  expect(await left()).toEqual([]);
   await client.close();
   await engine.stop();
   rmSync(engine.directory, { recursive: true });

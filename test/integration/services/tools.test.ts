@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EventType, SeenEvent } from '../../../schemas/event.ts';
 import { GoalDesk, type Result } from '../../support/goal-desk.ts';
 import { LiveHost } from '../../support/live-hosts.ts';
 import { stackUnderTest } from '../../support/live-stack.ts';
-import { type SessionLog, SessionLogs } from '../../support/session-log.ts';
+import { eventsOf, type SessionLog, SessionLogs } from '../../support/session-log.ts';
 
 const stack = stackUnderTest();
 const host = new LiveHost({ stack, eventStore: false });
@@ -29,9 +28,6 @@ async function run(goal: object): Promise<Ended> {
   const result = await desk.result(await desk.submit(goal));
   return { result, log: await sessions.closed(result.session) };
 }
-
-const eventsOf = <T extends EventType>(log: SessionLog, type: T): SeenEvent<T>[] =>
-  log.events.filter((event) => event.type === type) as unknown as SeenEvent<T>[];
 
 type Trouble = Readonly<{
   way: string;
